@@ -12,7 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -20,23 +19,21 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// MetaCatalog and the names below are where a client names the catalogs of tools to list: params,
-// then _meta, the header, and the URL's query; ids come before names, and an empty value requests
-// all tools. The list has the tools of any of the catalogs. Params and _meta take a text or an
-// array of texts. The header and the query take texts with commas between them, and the query can
-// be repeated. HeaderCatalog may be percent-encoded. _meta of the result has the notes.
+// MetaCatalog and HeaderCatalog are where a client names the catalogs of tools to list: params
+// (catalog and catalog_id), then _meta, the header, and the URL's query (catalog and catalog_id).
+// Ids come before names, and an empty value requests all tools. The list has the tools of any of
+// the catalogs. Params and _meta take a text or an array of texts. The header and the query take
+// texts with commas between them, and the query can be repeated. HeaderCatalog may be
+// percent-encoded. _meta of the result has the notes, by MetaCatalogNote.
 //
-// QueryReadOnly leaves the tools that are marked readonly, for the list and the calls of the
-// message with this URL; other tools are unknown. Its value "false" is like no parameter, and any
-// other value is like "true". It is the client's wish: Options.ReadOnly is the boundary.
+// The parameter readonly of the query leaves the tools that are marked readonly, for the list and
+// the calls of the message with this URL; other tools are unknown. Its value "false" is like no
+// parameter, and any other value is like "true". It is the client's wish: Options.ReadOnly is the
+// boundary.
 const (
 	MetaCatalog     = wire.MetaCatalog
-	MetaCatalogID   = wire.MetaCatalogID
 	MetaCatalogNote = wire.MetaCatalogNote
 	HeaderCatalog   = wire.HeaderCatalog
-	QueryCatalog    = wire.QueryCatalog
-	QueryCatalogID  = wire.QueryCatalogID
-	QueryReadOnly   = wire.QueryReadOnly
 )
 
 // Refusal is the error of a request that is not admitted, in HTTP's terms.
@@ -149,11 +146,8 @@ func OfUser(user string) func(access.Principal) bool {
 }
 
 // DeclaredCatalogs returns the catalogs that code declares (//mcp:tool catalog=), in the order of
-// names. They are global and do not change, and their ids are [DeclaredID] of their names.
+// names. They are global and do not change, and their ids are made from their names.
 func (s *Server) DeclaredCatalogs() []catalog.Found { return s.catalogs.Declared() }
-
-// DeclaredID returns the id of a catalog that code declares.
-func DeclaredID(name string) string { return discovery.DeclaredID(name) }
 
 // Allows returns the permissions that a tool's calls need on their arguments; nil without the tool.
 func (s *Server) Allows(tool string) []toolset.Allow {

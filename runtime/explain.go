@@ -50,8 +50,8 @@ func (s *Server) explain(view principal.View, k access.Kind, name string) Explan
 }
 
 // Doctor reports for each known identity what it sees, and why not the rest. It is for operators.
-// The identities are those of Options.Identity, if that is an identity.Known, then those of
-// Options.ServiceUsers, without further roles or scopes, and then principals.
+// The identities are those of Options.Identity, if that is an identity.PrincipalLister, then those
+// of Options.ServiceUsers, without further roles or scopes, and then principals.
 func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) access.Report {
 	r := access.Report{PermissionAware: s.host != nil}
 	diagnose := func(from string, principals ...access.Principal) {
@@ -59,7 +59,7 @@ func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) acc
 			r.Identities = append(r.Identities, s.diagnose(ctx, from, p))
 		}
 	}
-	if known, ok := s.opts.Identity.(identity.Known); ok {
+	if known, ok := s.opts.Identity.(identity.PrincipalLister); ok {
 		diagnose("Options.Identity", slices.SortedStableFunc(
 			slices.Values(known.Principals()), access.Principal.Compare)...)
 	}

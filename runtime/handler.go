@@ -28,7 +28,7 @@ const (
 )
 
 // PathResourceMetadata is where clients find the authorization servers of an identity source that
-// is [identity.Protected] (RFC 9728, section 3.1). Options.Path may follow it.
+// is [identity.ResourceDescriber] (RFC 9728, section 3.1). Options.Path may follow it.
 const PathResourceMetadata = principal.PathResourceMetadata
 
 // Handler returns the server on HTTP: every protocol version at Options.Path, and health

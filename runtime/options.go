@@ -256,7 +256,7 @@ type Options struct {
 	// - . _ ~ only. With a slash at the end, as in "/mcp/", it is served without that slash too, and
 	// otherwise exactly as it is. "/" alone is the root and nothing below. It cannot be one of the
 	// other paths of the handler, nor below one. The resource's URL of an identity source that is
-	// [identity.Protected] ends with it, unless a proxy in front rewrites paths. Empty is
+	// [identity.ResourceDescriber] ends with it, unless a proxy in front rewrites paths. Empty is
 	// [PathMCP].
 	Path string
 	// AllowedOrigins are the browser origins, besides the server's own, whose pages may call, as in

@@ -21,6 +21,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
@@ -241,7 +242,7 @@ func (s *Server) warnOfUnusedDefaults() {
 			}
 			text += p.String() + " has no effect, because no tool with " + p.Type +
 				" is isolated: set Unrestricted"
-		case grant.FamilyOf(p.Type) != grant.Custom:
+		case pattern.FamilyOf(p.Type) != pattern.Customs:
 			continue
 		default:
 			text += "no tool has " + p.Type

@@ -42,7 +42,7 @@ var ground = []string{
 	"runtime/grant", "runtime/identity", "runtime/redact",
 	"runtime/task",
 	"internal/loader", "internal/descriptors", "internal/uritemplate", "internal/editdistance",
-	"internal/structured",
+	"internal/structured", "internal/pattern",
 }
 
 // importsAllowed returns the packages of this module that a package may import, and false if

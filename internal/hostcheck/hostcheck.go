@@ -167,13 +167,13 @@ func (c Catalog) Denied(tables ...Table) []string {
 		var columns []string
 		for _, column := range table.Columns {
 			if a, ok := c.find(table.Name, column.Name); ok && !a.readable {
-				columns = append(columns, dialect.Quote(a.name))
+				columns = append(columns, Quote(a.name))
 			}
 		}
 		if len(columns) > 0 {
 			denied = append(denied, fmt.Sprintf(
 				"the account may not read table %q: run GRANT SELECT (%s) ON %s TO the account",
-				table.Name, strings.Join(columns, ", "), dialect.Quote(table.Name)))
+				table.Name, strings.Join(columns, ", "), Quote(table.Name)))
 		}
 	}
 	return denied
@@ -216,3 +216,15 @@ func run(ctx context.Context, db *sql.DB, statement string) error {
 	}
 	return rows.Err()
 }
+
+// CheckDriver returns an error for a driver of MySQL or MariaDB, which no adapter supports.
+func CheckDriver(db *sql.DB) error {
+	if name := fmt.Sprintf("%T", db.Driver()); strings.Contains(strings.ToLower(name), "mysql") {
+		return fmt.Errorf("the driver %s is for MySQL, which is not supported: "+
+			"use a host on PostgreSQL or SQLite", name)
+	}
+	return nil
+}
+
+// Quote spells the name of a table or a column, whatever is in it.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

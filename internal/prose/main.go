@@ -125,7 +125,7 @@ func kindOf(path string) string {
 	switch {
 	case strings.HasSuffix(name, ".go"):
 		return "Go"
-	case strings.HasPrefix(dir, "runtime/admin/console/templates/"):
+	case strings.HasPrefix(dir, "runtime/admin/internal/console/templates/"):
 		return "console"
 	case !strings.HasSuffix(name, ".md"):
 		return ""

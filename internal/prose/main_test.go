@@ -35,7 +35,7 @@ func TestEachRuleFails(t *testing.T) {
 			long[90:] + "\"\n", "generator/internal/diag/a.go:3: sentence of 36"},
 		{"help", "cmd/x/a.go", "package x\n\nvar a = f(`" + long + "`)\n",
 			"cmd/x/a.go:3: sentence of 36"},
-		{"a page of the console", "runtime/admin/console/templates/a.html",
+		{"a page of the console", "runtime/admin/internal/console/templates/a.html",
 			"<h1>{{.Title}}</h1>\n<p>" + strings.Replace(long, "word", "<b>{{.Name}}</b>", 1) + "</p>",
 			"a.html:2: sentence of 36"},
 	} {

@@ -16,10 +16,10 @@ import (
 	"reflect"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/admin/api"
-	"github.com/mcpgen/mcpgen/runtime/admin/authority"
-	"github.com/mcpgen/mcpgen/runtime/admin/console"
-	"github.com/mcpgen/mcpgen/runtime/admin/front"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/api"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
@@ -81,13 +81,10 @@ func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 		return nil, err
 	}
 	info := server.Info()
-	pages, err := console.New(server, kept, who, console.Options{
+	pages := console.New(server, kept, who, console.Options{
 		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
 		Exports: exports, Logger: log,
 	})
-	if err != nil {
-		return nil, err
-	}
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)
 	mux.Handle(runtime.PathConsole, pages)

@@ -124,10 +124,10 @@ func (t Type) Words() []string {
 	return []string{string(t)}
 }
 
-// OutcomeWords returns the words of the outcomes with a status and a failure, of this version and
-// of earlier ones. An empty status or failure stands for all. A word is the Failure of an event, or
+// Words returns the words of the outcomes with the status and a failure, of this version and of
+// earlier ones. An empty status or failure stands for all. A word is the Failure of an event, or
 // the Status of an event without one.
-func OutcomeWords(s Status, f Failure) (words []string) {
+func (s Status) Words(f Failure) (words []string) {
 	for _, o := range outcomes {
 		if (s == "" || s == o.status) && (f == "" || f == o.failure) {
 			words = append(words, o.word)
@@ -364,9 +364,8 @@ type ReadySink interface {
 	Ready(ctx context.Context) error
 }
 
-// Ready returns what a sink's Ready method returns, and nil for a sink without one. A sink that
-// hands events on to another one calls it for that.
-func Ready(ctx context.Context, sink Sink) error {
+// ready returns the result of a sink's Ready method, and nil for a sink without one.
+func ready(ctx context.Context, sink Sink) error {
 	if s, ok := sink.(ReadySink); ok {
 		return s.Ready(ctx)
 	}

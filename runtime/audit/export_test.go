@@ -19,3 +19,6 @@ func (r *RotatingFile) Waiting() int { return r.together.Waiting() }
 
 // OfUser refuses a file of another user.
 var OfUser = ofUser
+
+// Ready is the state of a sink.
+var Ready = ready

@@ -130,7 +130,7 @@ func (m multi) RecordBatch(ctx context.Context, events []Event) error {
 }
 
 func (m multi) Ready(ctx context.Context) error {
-	return m.each(func(sink Sink) error { return Ready(ctx, sink) })
+	return m.each(func(sink Sink) error { return ready(ctx, sink) })
 }
 
 func (m multi) each(record func(Sink) error) error {

@@ -192,7 +192,7 @@ func TestOutcomeWordsAreThoseOfAllVersions(t *testing.T) {
 		{"", audit.Denied, "denied"}, {audit.Failed, audit.Errored, "error failed"},
 		{audit.Success, audit.Denied, ""}, {"ok", "", ""}, {"", "failed", ""},
 	} {
-		got := strings.Join(audit.OutcomeWords(test.status, test.failure), " ")
+		got := strings.Join(test.status.Words(test.failure), " ")
 		if got != test.want {
 			t.Errorf("%s %s: %s", test.status, test.failure, got)
 		}

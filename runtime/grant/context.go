@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // The comments of the three types below are the descriptions of parameters without their own.
@@ -65,7 +65,9 @@ func (d Decided) Close() error {
 
 // Path decides on the path of an argument and opens it. Kinds are file.read, file.write or both.
 func (d *Decider) Path(ctx context.Context, named Path, kinds ...string) (Bound, error) {
-	want := Want{Read: slices.Contains(kinds, FileRead), Write: slices.Contains(kinds, FileWrite)}
+	want := openMode{
+		Read: slices.Contains(kinds, FileRead), Write: slices.Contains(kinds, FileWrite),
+	}
 	for _, kind := range kinds {
 		if kind != FileRead && kind != FileWrite {
 			return Bound{},
@@ -104,9 +106,9 @@ func (d *Decider) Host(named Host) (Bound, error) {
 
 // Custom decides on a resource of a kind that the runtime does not open.
 func (d *Decider) Custom(kind, named string) (Bound, error) {
-	if FamilyOf(kind) != Custom {
+	if pattern.FamilyOf(kind) != pattern.Customs {
 		return Bound{}, fmt.Errorf("grant: %s is not a kind of your own: the server itself checks %s",
-			kind, FamilyOf(kind))
+			kind, pattern.FamilyOf(kind))
 	}
 	decision := d.Decide(Query{Kind: kind, Resource: named})
 	if err := decision.Err(); err != nil {
@@ -128,9 +130,9 @@ func From(ctx context.Context) Decided {
 	return decided
 }
 
-// ErrNotBound reports an argument that no //mcp:allow of the handler binds, or binds to another
+// errNotBound reports an argument that no //mcp:allow of the handler binds, or binds to another
 // kind. It is a mistake of the program, not of the client.
-var ErrNotBound = errors.New("the argument has no such permission")
+var errNotBound = errors.New("the argument has no such permission")
 
 // bound finds the decision for an argument.
 func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) bool) (Bound, error) {
@@ -150,14 +152,15 @@ func bound(ctx context.Context, call, argument, kinds string, ok func(Bound) boo
 		fmt.Errorf(
 			"grant.%s(ctx, %q): %w: write //mcp:allow %s={%s} on the handler, with the argument's name "+
 				"that clients use;  %s",
-			call, argument, ErrNotBound, kinds, argument, are)
+			call, argument, errNotBound, kinds, argument, are)
 }
 
 // Granted returns the grant for an argument of a custom kind, for handlers that use its
 // Parameters. If several grants allow the resource, it returns the first.
 func Granted(ctx context.Context, argument string) (Grant, error) {
 	b, err := bound(ctx, "Granted", argument, "my.kind", func(b Bound) bool {
-		return len(b.Kinds) == 1 && FamilyOf(b.Kinds[0]) == Custom && len(b.Grants) == 1
+		return len(b.Kinds) == 1 && pattern.FamilyOf(b.Kinds[0]) == pattern.Customs &&
+			len(b.Grants) == 1
 	})
 	if err != nil {
 		return Grant{}, err

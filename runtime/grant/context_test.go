@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 )
 
 func TestHandlersTakeWhatWasDecidedAndOpened(t *testing.T) {
@@ -155,7 +157,7 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 	} {
 		for _, argument := range []string{"table", "nothing"} {
 			err := c.call(ctx, argument)
-			if !errors.Is(err, ErrNotBound) || !strings.Contains(err.Error(), "grant."+c.name+
+			if !errors.Is(err, errNotBound) || !strings.Contains(err.Error(), "grant."+c.name+
 				`(ctx, "`+argument+`")`) ||
 				!strings.Contains(err.Error(), "//mcp:allow "+c.kind+"={"+argument+"}") ||
 				!strings.Contains(err.Error(),
@@ -163,7 +165,7 @@ func TestArgumentsThatAreNotBoundTeach(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
-		if err := c.call(context.Background(), "table"); !errors.Is(err, ErrNotBound) ||
+		if err := c.call(context.Background(), "table"); !errors.Is(err, errNotBound) ||
 			!strings.Contains(err.Error(), "this call has no bound arguments; pass the handler's context") {
 			t.Errorf("%s without a call: %v", c.name, err)
 		}
@@ -345,8 +347,8 @@ func TestGrantHasTheReasonWhereWhoApprovedGaveNone(t *testing.T) {
 		{"", "for the report", "requested: for the report"},
 		{" \n", "for the report", "requested: for the report"},
 		{"", "", ""},
-		{"", strings.Repeat("ä", MaxReason/2), "requested: " + strings.Repeat("ä",
-			(MaxReason-len("requested: …"))/2) + "…"},
+		{"", strings.Repeat("ä", hiddentext.MaxProse/2), "requested: " + strings.Repeat("ä",
+			(hiddentext.MaxProse-len("requested: …"))/2) + "…"},
 	} {
 		r := Request{Permission: Permission{Type: FileRead, Resource: "a"}, Client: "c",
 			Reason: c.reason}
@@ -384,7 +386,7 @@ func TestGrantOfAKindOfOnesOwnIsTheHandlersToHeed(t *testing.T) {
 		string(g.Parameters["rows"]) != "100" {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if _, err := Granted(ctx, "path"); !errors.Is(err, ErrNotBound) {
+	if _, err := Granted(ctx, "path"); !errors.Is(err, errNotBound) {
 		t.Error(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // What a refusal lacks allows the very same query, and stays as it is when it is written and read.
@@ -17,15 +17,15 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 		query := Query{Kind: rapid.SampledFrom([]string{FileRead, SystemCommand, NetConnect,
 			"queue.push"}).Draw(t, "kind")}
 		var other Query
-		switch FamilyOf(query.Kind) {
-		case Commands:
+		switch pattern.FamilyOf(query.Kind) {
+		case pattern.Commands:
 			query.Argv = append([]string{"git"}, rapid.SliceOfN(text, 0, 3).Draw(t, "argv")...)
 			other = Query{Kind: query.Kind, Argv: append([]string{"git"},
 				rapid.SliceOfN(text, 0, 3).Draw(t, "other")...)}
 			if pattern.CommandText(query.Argv) == pattern.CommandText(other.Argv) {
 				return
 			}
-		case Hosts:
+		case pattern.Hosts:
 			query.Resource = rapid.SampledFrom([]string{"a.example", "a.example:443",
 				"https://a.example/b", "[2001:db8::1]:80", "10.0.0.1"}).Draw(t, "host")
 			other = Query{Kind: query.Kind, Resource: "b." + "example:443"}
@@ -50,7 +50,7 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 		}
 		if err != nil {
 			// Paths that are cleaned on their way to a decision are no canonical ones here.
-			if FamilyOf(query.Kind) == Paths {
+			if pattern.FamilyOf(query.Kind) == pattern.Paths {
 				return
 			}
 			t.Fatal(err)
@@ -59,8 +59,9 @@ func TestLackingPermissionAllowsWhatWasRefusedAndNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := set.Decide(time.Now(), query); !got.Allowed && !(FamilyOf(query.Kind) == Paths &&
-			p.Resource != pattern.Literal(query.Resource)) {
+		if got := set.Decide(time.Now(), query); !got.Allowed &&
+			!(pattern.FamilyOf(query.Kind) == pattern.Paths &&
+				p.Resource != pattern.Literal(query.Resource)) {
 			t.Fatalf("%+v: %v does not allow it", query, p)
 		}
 		if got := set.Decide(time.Now(), other); got.Allowed {

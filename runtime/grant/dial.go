@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Dialer connects to granted hosts. It is safe for concurrent use.
@@ -86,7 +86,7 @@ func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) erro
 	if decision.Allowed || e.Name == "" {
 		return decision.Err()
 	}
-	if to.Port() == e.Port && Public(addr) {
+	if to.Port() == e.Port && isPublic(addr) {
 		return nil
 	}
 	return &Denied{Kind: NetConnect, Resource: named, Cause: NotPublic,
@@ -111,10 +111,10 @@ var special = func() []netip.Prefix {
 // assigned for global unicast: RFC 4291, section 2.4
 var assigned6 = netip.MustParsePrefix("2000::/3")
 
-// Public reports whether an address is a public one of the Internet. Loopback, private,
+// isPublic reports whether an address is a public one of the Internet. Loopback, private,
 // link-local and multicast addresses are not, and no range that the registries of RFC 6890 list
 // as not globally reachable. Neither is an address that contains an IPv4 address.
-func Public(addr netip.Addr) bool {
+func isPublic(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsGlobalUnicast() || addr.IsPrivate() || addr.Zone() != "" || addr.Is6() &&
 		!assigned6.Contains(addr) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // resolver answers every question for an A record with the next of these lists, the last one again
@@ -225,7 +225,7 @@ func TestPublicAddressesAreThoseOfTheInternetAtLarge(t *testing.T) {
 		"2001::1": false, "2001:db8::1": false, "2002:7f00:1::": false, "3fff::1": false,
 		"fec0::1": false, "5f00::1": false, "fe80::1%eth0": false,
 	} {
-		if Public(netip.MustParseAddr(text)) != want {
+		if isPublic(netip.MustParseAddr(text)) != want {
 			t.Errorf("%s: %v", text, !want)
 		}
 	}

@@ -129,7 +129,7 @@ func randomPattern(r *rand.Rand) string {
 func (f *forest) try(t testing.TB, pattern, path string, slow *regexp.Regexp,
 	set *Set) (opened bool) {
 	d := &Decider{Set: set, Roots: f.roots}
-	o, err := d.Open(t.Context(), path, Want{Read: true})
+	o, err := d.Open(t.Context(), path, openMode{Read: true})
 	if err == nil {
 		defer o.File.Close()
 		if !slow.MatchString(o.Path + "/") {
@@ -248,7 +248,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		tree %= 16
 		o, err := (&Decider{Set: set, Roots: forests[tree].roots}).Open(t.Context(), path,
-			Want{Read: true})
+			openMode{Read: true})
 		if err != nil {
 			return
 		}

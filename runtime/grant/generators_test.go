@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 var (
@@ -66,17 +66,17 @@ func genHost(t *rapid.T) string {
 
 func genPermission(t *rapid.T, kind string) Permission {
 	p := Permission{Type: kind, Unrestricted: Unrestricted(rapid.Bool().Draw(t, "unrestricted"))}
-	switch FamilyOf(kind) {
-	case Paths:
+	switch pattern.FamilyOf(kind) {
+	case pattern.Paths:
 		p.Resource = genPath(t)
-	case Commands:
+	case pattern.Commands:
 		p.Resource = genCommand(t)
-	case Hosts:
+	case pattern.Hosts:
 		p.Resource = genHost(t)
 	default:
 		p.Resource = genCustom(t)
 	}
-	if FamilyOf(kind) == Custom && rapid.Bool().Draw(t, "with parameters") {
+	if pattern.FamilyOf(kind) == pattern.Customs && rapid.Bool().Draw(t, "with parameters") {
 		p.Parameters = map[string]json.RawMessage{}
 		for key, value := range rapid.MapOfN(rapid.SampledFrom([]string{"a", "b.c", "restricted"}),
 			rapid.SampledFrom([]string{`""`, `"1"`, `"a b"`, `"\""`, `"="`, `"restricted"`, "1",
@@ -114,8 +114,8 @@ func within(t *rapid.T, p Permission) (string, []string) {
 		}
 		return b.String()
 	}
-	switch FamilyOf(p.Type) {
-	case Commands:
+	switch pattern.FamilyOf(p.Type) {
+	case pattern.Commands:
 		compiled, _ := pattern.ParseCommand(p.Resource)
 		var argv, words []string
 		if strings.HasPrefix(compiled.Canonical(), "[") {
@@ -136,7 +136,7 @@ func within(t *rapid.T, p Permission) (string, []string) {
 			argv = []string{"git"}
 		}
 		return "", argv
-	case Hosts:
+	case pattern.Hosts:
 		host, _, _ := strings.Cut(p.Resource, ":")
 		switch {
 		case strings.HasPrefix(p.Resource, "["), strings.HasPrefix(p.Resource, ":"):
@@ -150,7 +150,7 @@ func within(t *rapid.T, p Permission) (string, []string) {
 		host = strings.Replace(strings.Replace(host, "**", more, 1), "*", "a", 1)
 		return host + rapid.SampledFrom([]string{"", ":80", ":443", ":85", ":9999"}).Draw(t,
 			"port"), nil
-	case Paths:
+	case pattern.Paths:
 		var out []string
 		for _, s := range strings.Split(p.Resource, "/") {
 			if s == "**" {

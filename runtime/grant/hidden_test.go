@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -72,20 +73,20 @@ var clear = []string{
 
 func TestWhatAPersonDoesNotSeeIsFound(t *testing.T) {
 	for _, c := range hidden {
-		if got := grant.Hidden(c.text); got == nil || !strings.HasPrefix(got.Error(), c.message) {
+		if got := hiddentext.First(c.text); got == nil || !strings.HasPrefix(got.Error(), c.message) {
 			t.Errorf("%+q: %v, want %s", c.text, got, c.message)
 		}
 	}
 	for _, text := range clear {
-		if got := grant.Hidden(text); got != nil {
+		if got := hiddentext.First(text); got != nil {
 			t.Errorf("%+q: %v", text, got)
 		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		before, one, after := rapid.SampledFrom(clear).Draw(rt, "before"),
 			rapid.SampledFrom(hidden).Draw(rt, "hidden"), rapid.String().Draw(rt, "after")
-		got := grant.Hidden(before + "/" + one.text + after)
-		if want := len(before) + 1 + grant.Hidden(one.text).Offset; got == nil ||
+		got := hiddentext.First(before + "/" + one.text + after)
+		if want := len(before) + 1 + hiddentext.First(one.text).Offset; got == nil ||
 			got.Offset != want {
 			rt.Fatalf("%+q: %+v, want byte %d", before+"/"+one.text+after, got, want)
 		}
@@ -171,11 +172,11 @@ func TestKeepersTakeNoNameThatCannotBeSeen(t *testing.T) {
 		g := grant.Grant{Permission: permission, Client: "c", Reason: text}
 		_, err := g.Keepable(now)
 		if (err == nil) != takes || (grant.Verdict{Note: text}.Keepable() == nil) != takes ||
-			(grant.Prose(text) == nil) != takes {
+			(hiddentext.Prose(text) == nil) != takes {
 			t.Errorf("%+q: %v", text, err)
 		}
 	}
-	if err := grant.Prose("é\n\u202e"); err == nil || !strings.HasPrefix(err.Error(),
+	if err := hiddentext.Prose("é\n\u202e"); err == nil || !strings.HasPrefix(err.Error(),
 		"U+202E at byte 3 ") {
 		t.Error(err)
 	}
@@ -198,7 +199,7 @@ func TestLineOfAPermissionHidesNothing(t *testing.T) {
 		if p.Validate() != nil { // not UTF-8
 			continue
 		}
-		if grant.Hidden(line) != nil {
+		if hiddentext.First(line) != nil {
 			t.Errorf("%+q", line)
 		}
 		if back, err := grant.Parse(line); err != nil || !back.Equal(p) {

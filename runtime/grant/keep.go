@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 )
 
 // Limits of a [Keeper] and [Requests].
@@ -16,10 +18,9 @@ const (
 	MaxGrants     = 1000 // of a client, expired ones too
 	MaxOpen       = 20   // requests of a client, unless a keeper has another limit
 	MaxPage       = 1000 // grants or requests at once
-	MaxReason     = 1000 // bytes of a reason or a note
 	MaxIdentity   = 512  // bytes of an issuer, a client, a principal, a tool or a granter
-	MaxParameters = 16   // of a permission
-	MaxLine       = 8192 // bytes of a permission as [Permission.String] writes it
+	maxParameters = 16   // of a permission
+	maxLine       = 8192 // bytes of a permission as [Permission.String] writes it
 )
 
 // Waits is the time that a request stays open. After it, the request is withdrawn.
@@ -148,17 +149,17 @@ func (p Permission) keepable() error {
 	errs := []error{p.Validate(), cmp.Or(seen("resource", p.Resource),
 		seen("resource", p.Canonical().Resource))}
 	for _, key := range slices.Sorted(maps.Keys(p.Parameters)) {
-		if hidden := HiddenParameter(p.Parameters[key]); hidden != nil {
+		if hidden := hiddentext.InJSON(p.Parameters[key]); hidden != nil {
 			errs = append(errs, fmt.Errorf("the parameter %q: %w", key, hidden))
 		}
 	}
-	if len(p.Parameters) > MaxParameters {
+	if len(p.Parameters) > maxParameters {
 		errs = append(errs, fmt.Errorf("the permission has %d parameters, more than %d",
-			len(p.Parameters), MaxParameters))
+			len(p.Parameters), maxParameters))
 	}
-	if n := len(p.String()); n > MaxLine {
+	if n := len(p.String()); n > maxLine {
 		errs = append(errs, fmt.Errorf("the permission has %d bytes in one line, more than %d", n,
-			MaxLine))
+			maxLine))
 	}
 	return errors.Join(errs...)
 }
@@ -171,14 +172,14 @@ func identity(noun, text string) error {
 }
 
 func seen(noun, text string) error {
-	if hidden := Hidden(text); hidden != nil {
+	if hidden := hiddentext.First(text); hidden != nil {
 		return fmt.Errorf("the %s: %w", noun, hidden)
 	}
 	return nil
 }
 
 func prose(noun, text string) error {
-	if err := Prose(text); err != nil {
+	if err := hiddentext.Prose(text); err != nil {
 		return fmt.Errorf("the %s: %w", noun, err)
 	}
 	return nil

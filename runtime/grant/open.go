@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Decider decides on the resources of one call, and opens the allowed ones.
@@ -37,8 +37,8 @@ func (d *Decider) Decide(query Query) Decision {
 	return d.Set.Decide(now(), query)
 }
 
-// Want selects how a file is opened. The zero Want opens nothing.
-type Want struct {
+// openMode selects how a file is opened. The zero Want opens nothing.
+type openMode struct {
 	// Read needs file.read, and opens directories too.
 	Read bool
 	// Write needs file.write, and creates a missing file in an existing directory. The content of a
@@ -97,12 +97,12 @@ var (
 // A denial is a [*Denied]. Other errors ([fs.ErrNotExist], [syscall.ENOTDIR], …) are returned
 // only if a grant allows the path that does not exist, so that a caller without a grant learns
 // nothing. They contain the path as the client named it. The caller closes the file.
-func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, error) {
+func (d *Decider) Open(ctx context.Context, path string, want openMode) (*Opened, error) {
 	w := &walk{decider: d, want: want, named: path}
 	defer w.close()
 	if !want.Read && !want.Write {
 		return nil, errors.New("grant: no access requested for " + path +
-			": set Want.Read or Want.Write")
+			": set Read or Write")
 	}
 	if reason := w.start(path); reason != "" {
 		return nil, w.denied(Malformed, reason)
@@ -124,7 +124,7 @@ func (d *Decider) Open(ctx context.Context, path string, want Want) (*Opened, er
 // walk is a walk from a root to the path of a client.
 type walk struct {
 	decider *Decider
-	want    Want
+	want    openMode
 	named   string
 
 	top     []string   // the name of the root, if it is not the top
@@ -388,7 +388,7 @@ func (w *walk) allow(path string) ([]*Grant, error) {
 	return grants, nil
 }
 
-func (w Want) kinds() []string {
+func (w openMode) kinds() []string {
 	switch {
 	case w.Read && w.Write:
 		return []string{FileRead, FileWrite}

@@ -149,7 +149,7 @@ func TestFilesAreDecidedOnByWhatIsOpened(t *testing.T) {
 		set := mustSet(t, Permission{Type: FileRead, Resource: c.grant,
 			Unrestricted: true}.String())
 		d := &Decider{Set: set, Roots: roots}
-		opened, err := d.Open(t.Context(), c.path, Want{Read: true})
+		opened, err := d.Open(t.Context(), c.path, openMode{Read: true})
 		var refused *Denied
 		switch {
 		case err == nil:
@@ -180,7 +180,7 @@ func TestErrorsNameThePathAsTheClientDidAndNothingOfTheServer(t *testing.T) {
 	d := &Decider{Set: mustSet(t, "file.read **", "file.write **"), Roots: roots}
 	for _, path := range []string{"pub/nothing", "pub/out", "pub/abs", "pub/a.txt/x", "pub/loop",
 		"pub/fifo", "pub/docs"} {
-		_, err := d.Open(t.Context(), path, Want{Read: true, Write: true})
+		_, err := d.Open(t.Context(), path, openMode{Read: true, Write: true})
 		if err == nil {
 			if path != "pub/nothing" {
 				t.Errorf("%s was opened", path)
@@ -200,7 +200,7 @@ func TestDirectoriesAreOpenedForReadingOnly(t *testing.T) {
 	for path, want := range map[string]string{"pub": "pub", "pub/": "pub", "pub/docs": "pub/docs",
 		"pub/folder/": "pub/docs", "pub/docs/slash": "pub/docs", "pub/top": "pub",
 		"pub/top/top/docs": "pub/docs", "pub/up": "pub"} {
-		opened, err := d.Open(t.Context(), path, Want{Read: true})
+		opened, err := d.Open(t.Context(), path, openMode{Read: true})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -210,7 +210,7 @@ func TestDirectoriesAreOpenedForReadingOnly(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", path, opened, names, err)
 		}
 		opened.File.Close()
-		if _, err := d.Open(t.Context(), path, Want{Read: true, Write: true}); !errors.Is(err,
+		if _, err := d.Open(t.Context(), path, openMode{Read: true, Write: true}); !errors.Is(err,
 			syscall.EISDIR) {
 			t.Errorf("%s for writing: %v", path, err)
 		}
@@ -227,14 +227,14 @@ func TestTheTopMayBeARoot(t *testing.T) {
 	d := &Decider{Set: mustSet(t, "file.read **"), Roots: roots}
 	for path, want := range map[string]string{".": ".", "./": ".", "docs": "docs",
 		"docs/b.md": "docs/b.md", "top": "."} {
-		opened, err := d.Open(t.Context(), path, Want{Read: true})
+		opened, err := d.Open(t.Context(), path, openMode{Read: true})
 		if err != nil || opened.Path != want {
 			t.Errorf("%s: %+v, %v", path, opened, err)
 			continue
 		}
 		opened.File.Close()
 	}
-	if _, err := d.Open(t.Context(), "out", Want{Read: true}); err == nil {
+	if _, err := d.Open(t.Context(), "out", openMode{Read: true}); err == nil {
 		t.Error("a link out was followed")
 	}
 }
@@ -255,7 +255,7 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 		{"pub/folder/more", "pub/docs/more", true, false},
 		{"pub/docs/both", "pub/docs/both", true, true},
 	} {
-		opened, err := d.Open(t.Context(), c.path, Want{Write: true, Read: c.read})
+		opened, err := d.Open(t.Context(), c.path, openMode{Write: true, Read: c.read})
 		if err != nil {
 			t.Errorf("%s: %v", c.path, err)
 			continue
@@ -287,7 +287,7 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 		"pub", ".",
 		"pub/docs/only-written",
 	} {
-		want := Want{Write: true, Read: path == "pub/docs/only-written"}
+		want := openMode{Write: true, Read: path == "pub/docs/only-written"}
 		if opened, err := d.Open(t.Context(), path, want); err == nil {
 			t.Errorf("%s was opened: %+v", path, opened)
 		}
@@ -307,21 +307,21 @@ func TestFilesForWritingKeepWhatIsInThemAndAreCreatedInTheDecidedFolder(t *testi
 func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 	top, roots := tree(t)
 	d := &Decider{Set: mustSet(t, "file.read **", "file.write **"), Roots: roots}
-	if _, err := d.Open(t.Context(), "pub/a.txt", Want{}); err == nil ||
+	if _, err := d.Open(t.Context(), "pub/a.txt", openMode{}); err == nil ||
 		!strings.Contains(err.Error(), "grant: no access requested for") {
 		t.Errorf("nothing wanted: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.Open(ctx, "pub/a.txt", Want{Read: true}); !errors.Is(err, context.Canceled) {
+	if _, err := d.Open(ctx, "pub/a.txt", openMode{Read: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end of its context: %v", err)
 	}
 	if _, err := (&Decider{Set: d.Set}).Open(t.Context(), "pub/a.txt",
-		Want{Read: true}); !errors.Is(err, fs.ErrNotExist) {
+		openMode{Read: true}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without roots: %v", err)
 	}
 	long := "pub/" + strings.Repeat("n", 300)
-	for _, want := range []Want{{Read: true}, {Write: true}} {
+	for _, want := range []openMode{{Read: true}, {Write: true}} {
 		if _, err := d.Open(t.Context(), long, want); !errors.Is(err, syscall.ENAMETOOLONG) {
 			t.Errorf("a name that is too long: %v", err)
 		}
@@ -337,7 +337,7 @@ func TestWhatCannotBeWrittenOrIsNotWantedErrs(t *testing.T) {
 	}
 	defer os.Chmod(filepath.Join(top, "pub/docs"), 0o755)
 	for _, path := range []string{"pub/a.txt", "pub/docs/b.md", "pub/docs"} {
-		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.Is(err,
+		if _, err := d.Open(t.Context(), path, openMode{Read: true}); !errors.Is(err,
 			fs.ErrPermission) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -355,7 +355,7 @@ func TestExpiredGrantsOfFilesSaySoWhetherTheFileExistsOrNot(t *testing.T) {
 	for _, path := range []string{"pub/a.txt", "pub/nothing", "pub/docs", "pub/fifo", "pub/gone",
 		"pub/key"} {
 		var denied *Denied
-		if _, err := d.Open(t.Context(), path, Want{Read: true}); !errors.As(err, &denied) ||
+		if _, err := d.Open(t.Context(), path, openMode{Read: true}); !errors.As(err, &denied) ||
 			denied.Cause != HasExpired {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -443,14 +443,14 @@ func TestPermissionsThatNameNoRootAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := Missing(p, names); got != want {
+		if got := p.MissingRoot(names); got != want {
 			t.Errorf("%s: %q", line, got)
 		}
-		if got := Missing(p, nil) + Missing(p, []string{"."}); got != "" {
+		if got := p.MissingRoot(nil) + p.MissingRoot([]string{"."}); got != "" {
 			t.Errorf("%s: %q", line, got)
 		}
 	}
-	if got := Missing(Permission{Type: FileRead, Resource: "/etc"}, names); got != "" {
+	if got := (Permission{Type: FileRead, Resource: "/etc"}).MissingRoot(names); got != "" {
 		t.Errorf("what is no pattern needs %q", got)
 	}
 }
@@ -494,7 +494,7 @@ func TestRootsAreNamedPlainly(t *testing.T) {
 		t.Error(err)
 	}
 	d := &Decider{Set: mustSet(t, "file.write **"), Roots: more}
-	opened, err := d.Open(t.Context(), "work/x", Want{Write: true, Mode: 0o644})
+	opened, err := d.Open(t.Context(), "work/x", openMode{Write: true, Mode: 0o644})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,7 +509,7 @@ func TestRootsAreNamedPlainly(t *testing.T) {
 			t.Errorf("%s is found in closed roots: %v", path, err)
 		}
 	}
-	if _, err := d.Open(t.Context(), "a/x", Want{Write: true}); err == nil {
+	if _, err := d.Open(t.Context(), "a/x", openMode{Write: true}); err == nil {
 		t.Error("a closed root was opened")
 	}
 }
@@ -531,7 +531,7 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 		for _, path := range []string{"pub/a.txt", "pub/in", "pub/up", "pub/docs/slash", "pub/out",
 			"pub/fifo", "pub/nothing", "box/c.txt", "pub/docs/b.md", "pub/a.txt/x",
 			"pub/secret/x"} {
-			for _, want := range []Want{{Read: true}, {Write: true}, {Read: true, Write: true}} {
+			for _, want := range []openMode{{Read: true}, {Write: true}, {Read: true, Write: true}} {
 				if opened, err := d.Open(t.Context(), path, want); err == nil {
 					opened.File.Close()
 				}
@@ -555,20 +555,20 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 	for _, c := range []struct {
 		step string
 		name string
-		want Want
+		want openMode
 	}{
-		{"enter", "fifo", Want{Read: true}}, {"enter", "a.txt", Want{Read: true}},
-		{"enter", "linked", Want{Read: true}}, {"enter", "outdir", Want{Read: true}},
-		{"enter", "nothing", Want{Read: true}},
-		{"openFile", "fifo", Want{Read: true}}, {"openFile", "fifo", Want{Write: true}},
-		{"openFile", "fifo", Want{Read: true, Write: true}},
-		{"openFile", "in", Want{Read: true}}, {"openFile", "key", Want{Write: true}},
-		{"openFile", "out", Want{Read: true}}, {"openFile", "docs", Want{Read: true}},
-		{"openFile", "nothing", Want{Write: true}},
-		{"create", "fifo", Want{Write: true}}, {"create", "dangling", Want{Write: true}},
-		{"create", "out", Want{Write: true}}, {"create", "a.txt", Want{Write: true}},
-		{"create", "docs", Want{Write: true}},
-		{"follow", "a.txt", Want{Read: true}}, {"follow", "nothing", Want{Read: true}},
+		{"enter", "fifo", openMode{Read: true}}, {"enter", "a.txt", openMode{Read: true}},
+		{"enter", "linked", openMode{Read: true}}, {"enter", "outdir", openMode{Read: true}},
+		{"enter", "nothing", openMode{Read: true}},
+		{"openFile", "fifo", openMode{Read: true}}, {"openFile", "fifo", openMode{Write: true}},
+		{"openFile", "fifo", openMode{Read: true, Write: true}},
+		{"openFile", "in", openMode{Read: true}}, {"openFile", "key", openMode{Write: true}},
+		{"openFile", "out", openMode{Read: true}}, {"openFile", "docs", openMode{Read: true}},
+		{"openFile", "nothing", openMode{Write: true}},
+		{"create", "fifo", openMode{Write: true}}, {"create", "dangling", openMode{Write: true}},
+		{"create", "out", openMode{Write: true}}, {"create", "a.txt", openMode{Write: true}},
+		{"create", "docs", openMode{Write: true}},
+		{"follow", "a.txt", openMode{Read: true}}, {"follow", "nothing", openMode{Read: true}},
 	} {
 		w := &walk{decider: d, want: c.want, named: "pub/" + c.name, top: []string{"pub"},
 			pending: []string{c.name}, dirs: []*os.Root{root}}
@@ -595,7 +595,7 @@ func TestWhatWasSwappedSinceTheLastLookIsNotOpened(t *testing.T) {
 			t.Errorf("%s was made: %v", name, err)
 		}
 	}
-	w := &walk{decider: d, want: Want{Read: true}, named: "pub/a.txt", top: []string{"pub"},
+	w := &walk{decider: d, want: openMode{Read: true}, named: "pub/a.txt", top: []string{"pub"},
 		pending: []string{"a.txt"}, dirs: []*os.Root{root}}
 	if err := w.again(errSpelling); !errors.Is(err, errSpelling) || w.tries != 0 {
 		t.Errorf("another spelling is looked for again: %v", err)
@@ -640,7 +640,7 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 		}
 	}
 	set := mustSet(t, "file.read pub/**", "file.write pub/**")
-	open := func(path string, want Want) error {
+	open := func(path string, want openMode) error {
 		own, err := os.OpenRoot(filepath.Join(top, "box"))
 		if err != nil {
 			t.Fatal(err)
@@ -659,12 +659,12 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 	linked := []string{"pub/second", "pub/docs/twin.md", "pub/docs/b.md", "pub/in",
 		"pub/folder/twin.md"}
 	for _, path := range linked {
-		if err := open(path, Want{Read: true}); err != nil {
+		if err := open(path, openMode{Read: true}); err != nil {
 			t.Errorf("%s without the option: %v", path, err)
 		}
 	}
 	roots.RefuseHardLinks = true
-	for _, want := range []Want{{Read: true}, {Write: true}, {Read: true, Write: true}} {
+	for _, want := range []openMode{{Read: true}, {Write: true}, {Read: true, Write: true}} {
 		for _, path := range linked {
 			err := open(path, want)
 			refused, ok := errors.AsType[*Denied](err)
@@ -680,10 +680,10 @@ func TestHardLinksAreRefusedIfRootsSaySo(t *testing.T) {
 		}
 	}
 	// each folder below it is a link to it
-	if err := open("pub/docs", Want{Read: true}); err != nil {
+	if err := open("pub/docs", openMode{Read: true}); err != nil {
 		t.Errorf("a folder: %v", err)
 	}
-	if err := open("box/c.txt", Want{Read: true}); err == nil {
+	if err := open("box/c.txt", openMode{Read: true}); err == nil {
 		t.Error("what no grant holds was opened")
 	}
 }

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Limits of the JSON value of a parameter in canonical form.
@@ -100,22 +99,4 @@ func jsonText(text string) (json.RawMessage, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(text)
 	return bytes.TrimSpace(b.Bytes()), err
-}
-
-// HiddenParameter returns the first [Hidden] character in the strings and names of a parameter's
-// JSON value, or nil.
-func HiddenParameter(value json.RawMessage) *HiddenError {
-	for d := jsonDecoder(value); ; {
-		switch token, err := d.Token(); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return Hidden(string(value))
-		default:
-			text, _ := token.(string)
-			if hidden := Hidden(text); hidden != nil {
-				return hidden
-			}
-		}
-	}
 }

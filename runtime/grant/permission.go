@@ -10,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // The kinds that the runtime opens, starts and dials for handlers. Other kinds must not begin
@@ -71,38 +72,14 @@ func (*renamedToParameters) UnmarshalJSON([]byte) error {
 		`"restricted": without it, the permission counts in isolated calls only`)
 }
 
-// Family is the form of the resources of a type.
-type Family string
-
-// The families.
-const (
-	Paths    Family = "paths"    // file.*
-	Commands Family = "commands" // system.command
-	Hosts    Family = "hosts"    // net.*
-	Custom   Family = "custom"   // all else
-)
-
-// FamilyOf returns the family of a type.
-func FamilyOf(kind string) Family {
-	switch {
-	case strings.HasPrefix(kind, "file."):
-		return Paths
-	case kind == SystemCommand:
-		return Commands
-	case strings.HasPrefix(kind, "net."):
-		return Hosts
-	}
-	return Custom
-}
-
 // compile reads the resource of a permission, whose type is valid.
 func (p Permission) compile() (pattern.Pattern, error) {
-	switch FamilyOf(p.Type) {
-	case Paths:
+	switch pattern.FamilyOf(p.Type) {
+	case pattern.Paths:
 		return compiled(pattern.ParsePath(p.Resource))
-	case Commands:
+	case pattern.Commands:
 		return compiled(pattern.ParseCommand(p.Resource))
-	case Hosts:
+	case pattern.Hosts:
 		return compiled(pattern.ParseHost(p.Resource))
 	}
 	return compiled(pattern.ParseCustom(p.Resource))
@@ -138,7 +115,7 @@ func (p Permission) validate() (Permission, pattern.Pattern, error) {
 	if err != nil {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
 	}
-	if len(p.Parameters) > 0 && FamilyOf(p.Type) != Custom {
+	if len(p.Parameters) > 0 && pattern.FamilyOf(p.Type) != pattern.Customs {
 		errs = append(
 			errs, errors.New("parameters: permissions on files, commands and hosts have none: remove them"))
 	}
@@ -238,7 +215,7 @@ func (p Permission) Equal(other Permission) bool {
 //	db.read orders restricted columns:=`["id","total"]` purpose="price list" rows:=100
 //
 // A parameter key=text is a string, and key:=json any other JSON value. A word that contains
-// white space, quotes or [Hidden] characters is a Go string literal. [Parse] reads the line back.
+// white space, quotes or hidden characters is a Go string literal. [Parse] reads the line back.
 func (p Permission) String() string {
 	p = p.Canonical()
 	words := []string{word(p.Type), word(p.Resource), p.Unrestricted.String()}
@@ -259,7 +236,7 @@ func word(s string) string {
 		plain = plain && r != '"' && r != '`' && r != ' '
 	}
 	switch {
-	case Hidden(s) != nil:
+	case hiddentext.First(s) != nil:
 		return strconv.QuoteToASCII(s)
 	case plain:
 		return s

@@ -117,12 +117,12 @@ func TestNothingOutsideIsOpenedWhileASecondProcessSwapsLinks(t *testing.T) {
 		"file.write pub/d/n*"), Roots: roots}
 	var opened, created, refused, missing int
 	for i, most := 0, races(); i < most || opened == 0 || created == 0 || refused == 0; i++ {
-		path, want := "pub/d/f", Want{Read: true}
+		path, want := "pub/d/f", openMode{Read: true}
 		switch i % 4 {
 		case 1:
-			want = Want{Read: true, Write: true}
+			want = openMode{Read: true, Write: true}
 		case 2:
-			path, want = "pub/d/n"+strconv.Itoa(i), Want{Write: true}
+			path, want = "pub/d/n"+strconv.Itoa(i), openMode{Write: true}
 		case 3:
 			path = "pub/d"
 		}

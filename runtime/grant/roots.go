@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Roots are the directories of the files that clients may name. Each has a name, which is the
@@ -121,11 +121,11 @@ func (r *Roots) Names() []string {
 	return slices.Sorted(maps.Keys(r.roots))
 }
 
-// Missing returns the root that a permission on files needs and that is not in names, or "". It
+// MissingRoot returns the root that a permission on files needs and that is not in names, or "". It
 // returns "" for a pattern that begins with a wildcard, if names contains ".", and if names is
 // empty.
-func Missing(p Permission, names []string) string {
-	if FamilyOf(p.Type) != Paths || len(names) == 0 || slices.Contains(names, ".") {
+func (p Permission) MissingRoot(names []string) string {
+	if pattern.FamilyOf(p.Type) != pattern.Paths || len(names) == 0 || slices.Contains(names, ".") {
 		return ""
 	}
 	path, err := pattern.ParsePath(p.Resource)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // Grant is a permission that a client has.
@@ -203,10 +203,10 @@ func (d *Denied) Lacking() (Permission, error) {
 		return p, errors.New("grant: what " + d.Resource +
 			" resolves to is not disclosed, so a client cannot request it")
 	}
-	switch FamilyOf(d.Kind) {
-	case Paths:
+	switch pattern.FamilyOf(d.Kind) {
+	case pattern.Paths:
 		p.Resource = pattern.Literal(path.Clean(d.Resource))
-	case Commands:
+	case pattern.Commands:
 		words := strings.Split(d.Resource, " ") // as pattern.CommandText joins them
 		if strings.HasPrefix(d.Resource, "[") {
 			if err := json.Unmarshal([]byte(d.Resource), &words); err != nil {
@@ -217,7 +217,7 @@ func (d *Denied) Lacking() (Permission, error) {
 			words[i] = pattern.Literal(words[i])
 		}
 		p.Resource = pattern.CommandText(words)
-	case Hosts:
+	case pattern.Hosts:
 		e, problem := pattern.ParseEndpoint(d.Resource)
 		if problem != "" {
 			return p, errors.New("grant: " + d.Resource + ": " + problem)
@@ -272,8 +272,8 @@ func (s *Set) holding(to []int, query *Query) (numbers []int, reason string) {
 	if x == nil {
 		x = &pattern.Index{}
 	}
-	switch FamilyOf(query.Kind) {
-	case Paths:
+	switch pattern.FamilyOf(query.Kind) {
+	case pattern.Paths:
 		path := query.Resource
 		if path == "." {
 			path = ""
@@ -281,7 +281,7 @@ func (s *Set) holding(to []int, query *Query) (numbers []int, reason string) {
 			return nil, "it is not a path below a root"
 		}
 		return x.Paths(to, path), ""
-	case Commands:
+	case pattern.Commands:
 		if len(query.Argv) == 0 || !pattern.ProgramName(query.Argv[0]) {
 			return nil, "write the program as a bare name or an absolute path"
 		}
@@ -291,7 +291,7 @@ func (s *Set) holding(to []int, query *Query) (numbers []int, reason string) {
 			}
 		}
 		return x.Commands(to, query.Argv), ""
-	case Hosts:
+	case pattern.Hosts:
 		e, problem := pattern.ParseEndpoint(query.Resource)
 		if problem != "" {
 			return nil, problem

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/mcpgen/mcpgen/runtime/grant/pattern"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -348,22 +348,22 @@ func TestSetsDecideAsTheirGrantsOneByOne(t *testing.T) {
 		}
 		query := Query{Kind: from.Type, Isolated: rapid.Bool().Draw(t, "isolated")}
 		query.Resource, query.Argv = within(t, from)
-		if FamilyOf(query.Kind) == Paths && query.Resource == "" {
+		if pattern.FamilyOf(query.Kind) == pattern.Paths && query.Resource == "" {
 			query.Resource = "."
 		}
 		var want *Grant
 		for i := range grants {
 			g := &grants[i]
 			resource := query.Resource
-			if FamilyOf(g.Type) == Paths && resource == "." {
+			if pattern.FamilyOf(g.Type) == pattern.Paths && resource == "." {
 				resource = ""
 			}
 			usable := g.Type == query.Kind && (g.Expires.IsZero() || g.Expires.After(noon)) &&
 				bool(g.Unrestricted || Unrestricted(query.Isolated))
-			if FamilyOf(g.Type) == Paths && !pattern.CanonicalPath(resource) ||
-				FamilyOf(g.Type) == Commands &&
+			if pattern.FamilyOf(g.Type) == pattern.Paths && !pattern.CanonicalPath(resource) ||
+				pattern.FamilyOf(g.Type) == pattern.Commands &&
 					(len(query.Argv) == 0 || !pattern.ProgramName(query.Argv[0])) ||
-				FamilyOf(g.Type) == Custom && resource == "" {
+				pattern.FamilyOf(g.Type) == pattern.Customs && resource == "" {
 				usable = false
 			}
 			if usable && matches(t, g.Permission, resource, query.Argv) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/hiddentext"
 )
 
 // Source returns the grants of clients. Set it as runtime.Options.Grants. Its methods are called
@@ -167,9 +169,9 @@ func (r Request) why(v Verdict) string {
 		return v.Note
 	}
 	text := "requested: " + r.Reason
-	if len(text) > MaxReason {
+	if len(text) > hiddentext.MaxProse {
 		// ToValidUTF8 removes a character that was cut in two
-		text = strings.ToValidUTF8(text[:MaxReason-len("…")], "") + "…"
+		text = strings.ToValidUTF8(text[:hiddentext.MaxProse-len("…")], "") + "…"
 	}
 	return text
 }

@@ -73,13 +73,13 @@ type Source interface {
 	Identify(r *http.Request) (Identity, error)
 }
 
-// Immediate is a [Source] that only reads memory: it does not block, panic or change the request.
-// The server calls it without a time limit and in the goroutine of the request. The method is
-// promoted: a source that embeds an Immediate one, and has an Identify of its own, must keep the
+// MemoryReader is a [Source] that only reads memory: it does not block, panic or change the
+// request. The server calls it without a time limit and in the goroutine of the request. The method
+// is promoted: a source that embeds a MemoryReader, and has an Identify of its own, must keep the
 // promise too.
-type Immediate interface {
-	// Immediate does nothing. It marks the source.
-	Immediate()
+type MemoryReader interface {
+	// ReadsMemoryOnly does nothing. It marks the source.
+	ReadsMemoryOnly()
 }
 
 // Checker is a [Source] that can check its settings.
@@ -89,8 +89,8 @@ type Checker interface {
 	Check() error
 }
 
-// Known is a [Source] with a fixed set of principals.
-type Known interface {
+// PrincipalLister is a [Source] with a fixed set of principals.
+type PrincipalLister interface {
 	// Principals returns all of them. runtime.New checks their roles, so that a misspelt role is an
 	// error at start.
 	Principals() []access.Principal
@@ -113,8 +113,8 @@ type UserNamer interface {
 	NamesUsers() bool
 }
 
-// Issued is a [Source] with a fixed set of issuers (access.Principal.Issuer).
-type Issued interface {
+// IssuerLister is a [Source] with a fixed set of issuers (access.Principal.Issuer).
+type IssuerLister interface {
 	// Issuers returns them. runtime.New compares the issuers of Options.ServiceUsers with them, so
 	// that a misspelt issuer is an error at start.
 	Issuers() []string
@@ -127,9 +127,9 @@ type RoleMapper interface {
 	MappedRoles() []string
 }
 
-// Protected is a [Source] whose credentials come from authorization servers that a client can find
-// by the server's metadata (RFC 9728).
-type Protected interface {
+// ResourceDescriber is a [Source] whose credentials come from authorization servers that a client
+// can find by the server's metadata (RFC 9728).
+type ResourceDescriber interface {
 	// Resource returns the metadata. The server publishes it, and links to it in the challenge of a
 	// 401 response.
 	Resource() Resource

@@ -46,8 +46,8 @@ type static struct {
 	byHash     map[[sha256.Size]byte]access.Principal
 }
 
-// Immediate implements [Immediate].
-func (static) Immediate() {}
+// ReadsMemoryOnly implements [MemoryReader].
+func (static) ReadsMemoryOnly() {}
 
 func (s static) Check() error {
 	var errs []error

@@ -65,7 +65,7 @@ func (ids Identities) Principal(token string) access.Principal {
 	return p
 }
 
-// Principals implements identity.Known.
+// Principals implements identity.PrincipalLister.
 func (ids Identities) Principals() []access.Principal {
 	var all []access.Principal
 	for token := range ids {
@@ -77,8 +77,8 @@ func (ids Identities) Principals() []access.Principal {
 // NamesUsers implements identity.UserNamer.
 func (ids Identities) NamesUsers() bool { return true }
 
-// Immediate implements identity.Immediate.
-func (ids Identities) Immediate() {}
+// ReadsMemoryOnly implements identity.MemoryReader.
+func (ids Identities) ReadsMemoryOnly() {}
 
 // callerKey is the key of the *caller in the context of a connection.
 type callerKey struct{}

@@ -1,10 +1,10 @@
 // Package sandbox isolates handlers: on Linux, each call runs in its own process, within limits.
 // On other systems it builds, and servers with isolated tools do not start. Pass a [Sandbox] from
-// [New] to a server. On all systems it also limits the calls of clients ([Limiter]), and keeps a
-// workspace for each client ([Workspaces]), which handlers get by [Workspace].
+// [New] to a server. On all systems it also limits the calls of clients, and keeps a
+// workspace for each client, which handlers get by [Workspace].
 //
 // The process is a helper: the program's own file, started again. In it, [Main] waits for one
-// request, runs the registered handler and returns the result. A [Pool] keeps helpers ready. Each
+// request, runs the registered handler and returns the result. A pool keeps helpers ready. Each
 // serves one call and is then killed with all processes that it started, so that a call leaves
 // nothing behind for another.
 //
@@ -23,7 +23,7 @@
 //     opened them, and so decided on them. The socket is closed. The response comes through a
 //     pipe, whose lengths the server does not trust.
 //  4. Mounts: the working directory and the granted paths, at their own names, without set-id
-//     bits and not executable, unless Execute was granted. A server that may mount passes
+//     bits and not executable, unless that was granted. A server that may mount passes
 //     mounts. For another server, the helper finds each path by its name and compares it with
 //     the descriptor. Then all threads drop their capabilities, and a second filter refuses
 //     mounts. Limits: RLIMIT_DATA (not RLIMIT_AS, which a Go program exceeds at its start),
@@ -52,10 +52,10 @@
 //     these cannot listen.
 //   - Processes: a handler cannot signal, trace, read or slow down other processes. Only helpers
 //     are children of the server.
-//   - End: when [Pool.Run] has returned, no process of the call is left, whatever sessions it
-//     made and however often it forked. The same holds if the server ends, also by kill -9,
-//     which a handler cannot prevent.
-//   - Limits: a [*LimitError] names the limit that was reached. No client has more than
+//   - End: when the processes of a call have ended, no process of the call is left, whatever
+//     sessions it made and however often it forked. The same holds if the server ends, also by kill
+//     -9, which a handler cannot prevent.
+//   - Limits: the error of a call names the limit that was reached. No client has more than
 //     [Options].Share calls at a time.
 //   - Output: the server reads the messages of a helper in one order, each part once and with a
 //     bounded length. Logs and progress of the handler ([runtime.Logger], [runtime.Progress],

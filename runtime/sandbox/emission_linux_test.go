@@ -412,10 +412,10 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 		f.Add(frames, true)
 		f.Add(frames, false)
 	}
-	p := &Pool{options: Options{Log: func(string, string) {}}}
+	p := &pool{options: Options{Log: func(string, string) {}}}
 	f.Fuzz(func(t *testing.T, frames []byte, wanted bool) {
 		taken, times := 0, 0
-		r := Request{Limits: Limits{Output: 100}}
+		r := request{Limits: Limits{Output: 100}}
 		if wanted {
 			r.emitted = func(emission json.RawMessage) {
 				taken += len(emission) + emittedEach
@@ -428,7 +428,7 @@ func FuzzAnswersAreReadOrRefused(f *testing.F) {
 				}
 			}
 		}
-		var answer Response
+		var answer response
 		began := false
 		ok, err := p.readOutput(bytes.NewReader(frames), allowance{since: time.Now()}, r,
 			func() { began = true }, &answer)
@@ -464,12 +464,12 @@ func TestAnEmitterSendsWhatThereIsRoomFor(t *testing.T) {
 	if !s.emit(long, false) {
 		t.Error("time makes no room")
 	}
-	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times-- }}
-	p := &Pool{}
+	r := request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times-- }}
+	p := &pool{}
 	all := slices.Concat(appendFrame(nil, frameBegun, 0), sent.Bytes(),
 		appendFrame(nil, frameResult, 0))
 	if _, err := p.readOutput(bytes.NewReader(all), allowance{since: s.room.since}, r, func() {},
-		&Response{}); err != nil || times != -3 {
+		&response{}); err != nil || times != -3 {
 		t.Errorf("the server took %d less, %v", -times, err)
 	}
 	s.stop()
@@ -503,10 +503,10 @@ func TestFramesOfManyVoicesDoNotMix(t *testing.T) {
 		write.Close()
 	}()
 	times := 0
-	r := Request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
+	r := request{Limits: Limits{Output: 1}, emitted: func(json.RawMessage) { times++ }}
 	begun := bytes.NewReader(appendFrame(nil, frameBegun, 0))
-	if _, err := (&Pool{}).readOutput(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
-		func() {}, &Response{}); err != nil || times != 700 {
+	if _, err := (&pool{}).readOutput(io.MultiReader(begun, read), allowance{since: time.Now()}, r,
+		func() {}, &response{}); err != nil || times != 700 {
 		t.Errorf("%d emissions, %v", times, err)
 	}
 }

@@ -11,42 +11,42 @@ import (
 // errClosed is the error of a call to a closed pool.
 var errClosed = errors.New("the server is shutting down: no more isolated calls")
 
-// Limit names a limit of an isolated call.
-type Limit string
+// limitName names a limit of an isolated call.
+type limitName string
 
-// The limits that a [LimitError] names.
+// The limits that a [limitError] names.
 const (
-	Timeout   Limit = "timeout"
-	Memory    Limit = "memory"
-	CPU       Limit = "cpu"
-	Output    Limit = "output"
-	OpenFiles Limit = "open files"
-	FileSize  Limit = "file size"
-	Processes Limit = "processes"
-	// SystemCall is a system call that no handler needs, such as tracing another process. The
+	limitTime      limitName = "timeout"
+	limitMemory    limitName = "memory"
+	limitCPU       limitName = "cpu"
+	limitOutput    limitName = "output"
+	limitFiles     limitName = "open files"
+	limitFileSize  limitName = "file size"
+	limitProcesses limitName = "processes"
+	// limitSyscall is a system call that no handler needs, such as tracing another process. The
 	// process ends at once.
-	SystemCall Limit = "system call"
-	// Concurrency and Rate are limits of a [Limiter], Quota one of a [ClientWorkspace].
-	Concurrency Limit = "calls at a time"
-	Rate        Limit = "rate"
-	Quota       Limit = "workspace"
+	limitSyscall limitName = "system call"
+	// limitCalls and limitRate are limits of a [limiter], limitQuota one of a [ClientWorkspace].
+	limitCalls limitName = "calls at a time"
+	limitRate  limitName = "rate"
+	limitQuota limitName = "workspace"
 )
 
 // known reports whether the limit exists.
-func (l Limit) known() bool {
+func (l limitName) known() bool {
 	switch l {
-	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency, Rate,
-		Quota:
+	case limitTime, limitMemory, limitCPU, limitOutput, limitFiles, limitFileSize,
+		limitProcesses, limitSyscall, limitCalls, limitRate, limitQuota:
 		return true
 	}
 	return false
 }
 
-// LimitError reports that a call ended at a limit. The processes of the call have ended before it
+// limitError reports that a call ended at a limit. The processes of the call have ended before it
 // is returned.
-type LimitError struct {
+type limitError struct {
 	// Limit is the limit that was reached.
-	Limit Limit
+	Limit limitName
 	// Bound is the value of the limit as text. It is empty if it is not a number.
 	Bound string
 	// After is the time to wait before the next call, for a limit on the rate.
@@ -54,8 +54,8 @@ type LimitError struct {
 }
 
 // Error implements error.
-func (e *LimitError) Error() string {
-	if e.Limit == SystemCall {
+func (e *limitError) Error() string {
+	if e.Limit == limitSyscall {
 		return "the tool made a system call that is forbidden in isolation"
 	}
 	if e.After > 0 {
@@ -69,23 +69,23 @@ func (e *LimitError) Error() string {
 }
 
 // Reached returns the name of the limit.
-func (e *LimitError) Reached() string { return string(e.Limit) }
+func (e *limitError) Reached() string { return string(e.Limit) }
 
-// HandlerError is an error that a handler returned.
-type HandlerError struct {
+// handlerError is an error that a handler returned.
+type handlerError struct {
 	// Message is the error's text, cut at 64 KiB.
 	Message string
 }
 
 // Error returns Message.
-func (e *HandlerError) Error() string { return e.Message }
+func (e *handlerError) Error() string { return e.Message }
 
 // HandlerError returns the text of the handler's error.
-func (e *HandlerError) HandlerError() string { return e.Message }
+func (e *handlerError) HandlerError() string { return e.Message }
 
-// CrashError reports that the helper ended without a response: the handler panicked or ended the
+// crashError reports that the helper ended without a response: the handler panicked or ended the
 // process. The panic and its stack go to [Options].Log, not to the client.
-type CrashError struct {
+type crashError struct {
 	// Panic is true if the reason is known to be a panic.
 	Panic bool
 	// State is how the process ended, such as "exit status 3". It is empty for a recovered panic.
@@ -93,42 +93,42 @@ type CrashError struct {
 }
 
 // Error implements error.
-func (e *CrashError) Error() string {
+func (e *crashError) Error() string {
 	if e.Panic {
 		return "the tool panicked"
 	}
 	return "the tool's process ended without a result:  " + e.State
 }
 
-// MissingError lists the parts that a system lacks for isolation.
-type MissingError struct {
+// missingError lists the parts that a system lacks for isolation.
+type missingError struct {
 	// Parts are the missing parts, a sentence each.
 	Parts []string
 }
 
 // Error implements error.
-func (e *MissingError) Error() string {
+func (e *missingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, " +
 		"or accept less isolation (SandboxBestEffort)"
 }
 
 // bound returns the value of a limit as text.
-func bound(limit Limit, l Limits) string {
+func bound(limit limitName, l Limits) string {
 	switch limit {
-	case Timeout:
+	case limitTime:
 		return lasting(l.Timeout)
-	case CPU:
+	case limitCPU:
 		return l.CPU.String() + " of processor time"
-	case Memory:
+	case limitMemory:
 		return size(l.Memory)
-	case Output:
+	case limitOutput:
 		return size(l.Output)
-	case FileSize:
+	case limitFileSize:
 		return size(l.FileSize)
-	case OpenFiles:
+	case limitFiles:
 		return strconv.Itoa(l.OpenFiles)
-	case Processes:
+	case limitProcesses:
 		return strconv.Itoa(l.Processes)
 	}
 	return ""

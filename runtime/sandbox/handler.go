@@ -12,17 +12,17 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/seccomp"
 )
 
-// Handler runs one isolated call in a helper process. The context ends at the time limit of the
+// jobHandler runs one isolated call in a helper process. The context ends at the time limit of the
 // call. The process ends shortly after, even if the handler ignores that. The result crosses a
 // pipe unchanged; of an error only the text does.
-type Handler func(ctx context.Context, job Job) (result []byte, err error)
+type jobHandler func(ctx context.Context, job Job) (result []byte, err error)
 
 // Job is the input of a handler, which owns all of it: the process serves one call only.
 type Job struct {
 	// Arguments contains the call's arguments as JSON.
 	Arguments json.RawMessage
-	// Caller describes the call, as JSON from the server: the caller and the server's decisions. The
-	// handler's context contains it already. It is empty if no server made the call.
+	// Caller describes the call, as JSON from the server: the caller and the server's decisions.
+	// The handler's context contains it already. It is empty if no server made the call.
 	Caller json.RawMessage
 	// Files are the granted resources, opened by the server, by name.
 	Files map[string]*os.File
@@ -35,17 +35,17 @@ type Job struct {
 // and its helpers have the same.
 var registry = struct {
 	sync.Mutex
-	handlers map[string]Handler
+	handlers map[string]jobHandler
 	err      error // the first error of Register
-}{handlers: map[string]Handler{}}
+}{handlers: map[string]jobHandler{}}
 
 // called reports that Main ran in this process, which is no helper.
 var called atomic.Bool
 
 // Register registers a handler by name. Call it from init functions, which run before [Main];
-// generated code does. An empty or duplicate name and a nil handler are mistakes that [Ready]
-// reports.
-func Register(name string, run Handler) {
+// generated code does. With an empty or duplicate name or a nil handler, the server does not start.
+func Register(name string,
+	run func(ctx context.Context, job Job) (result []byte, err error)) {
 	registry.Lock()
 	defer registry.Unlock()
 	switch _, taken := registry.handlers[name]; {
@@ -62,7 +62,7 @@ func Register(name string, run Handler) {
 }
 
 // handlerOf returns the handler of a name.
-func handlerOf(name string) (Handler, bool) {
+func handlerOf(name string) (jobHandler, bool) {
 	registry.Lock()
 	defer registry.Unlock()
 	run, found := registry.handlers[name]
@@ -86,9 +86,9 @@ func Main() {
 	called.Store(true)
 }
 
-// Ready reports a missing call of [Main], and handlers that were registered wrongly. Otherwise it
+// ready reports a missing call of [Main], and handlers that were registered wrongly. Otherwise it
 // returns nil.
-func Ready() error {
+func ready() error {
 	registry.Lock()
 	defer registry.Unlock()
 	if registry.err != nil {

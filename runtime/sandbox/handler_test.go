@@ -13,15 +13,15 @@ func TestMistakesOfRegisteringAreReported(t *testing.T) {
 	run := func(context.Context, Job) ([]byte, error) { return nil, nil }
 	for _, test := range []struct {
 		name string
-		run  Handler
+		run  jobHandler
 		ok   bool
 	}{{"new", run, true}, {"new", run, false}, {"", run, false}, {"nil", nil, false}} {
-		registry.handlers, registry.err = map[string]Handler{}, nil
+		registry.handlers, registry.err = map[string]jobHandler{}, nil
 		if test.name == "new" && !test.ok {
 			Register("new", run)
 		}
 		Register(test.name, test.run)
-		if err := Ready(); (err == nil) != test.ok {
+		if err := ready(); (err == nil) != test.ok {
 			t.Errorf("%q: %v", test.name, err)
 		}
 	}
@@ -30,10 +30,10 @@ func TestMistakesOfRegisteringAreReported(t *testing.T) {
 func TestAForgottenMainIsReported(t *testing.T) {
 	called.Store(false)
 	defer called.Store(true)
-	if err := Ready(); err == nil || !strings.Contains(err.Error(), "sandbox.Main()") {
+	if err := ready(); err == nil || !strings.Contains(err.Error(), "sandbox.Main()") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := NewPool(Options{}); err == nil {
+	if _, err := startPool(Options{}); err == nil {
 		t.Error("there is a pool all the same")
 	}
 }
@@ -48,17 +48,17 @@ func TestOnlyAHelperIsOne(t *testing.T) {
 
 func TestErrorsSayWhatPeopleNeed(t *testing.T) {
 	for want, err := range map[string]error{
-		"the tool reached its limit on memory (64 MiB)":                        &LimitError{Limit: Memory, Bound: size(64 << 20)},
-		"the tool reached its limit on output (3 KiB)":                         &LimitError{Limit: Output, Bound: size(3 << 10)},
-		"the tool reached its limit on file size (100 bytes)":                  &LimitError{Limit: FileSize, Bound: size(100)},
-		"the tool made a system call that is forbidden in isolation":           &LimitError{Limit: SystemCall},
-		"the limit on the rate (2 a second) is reached: try again after 500ms": &LimitError{Limit: Rate, Bound: "2 a second", After: 500e6},
-		"the tool reached its limit on timeout":                                &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: -1})},
-		"the tool reached its limit on timeout (30s)":                          &LimitError{Limit: Timeout, Bound: lasting(29_998 * time.Millisecond)},
-		"the tool reached its limit on timeout (1.5s)":                         &LimitError{Limit: Timeout, Bound: lasting(1_499 * time.Millisecond)},
-		"the tool reached its limit on timeout (300ms)":                        &LimitError{Limit: Timeout, Bound: lasting(299_700 * time.Microsecond)},
-		"the tool panicked": &CrashError{Panic: true},
-		"the tool's process ended without a result:  exit status 3": &CrashError{State: "exit status 3"},
+		"the tool reached its limit on memory (64 MiB)":                        &limitError{Limit: limitMemory, Bound: size(64 << 20)},
+		"the tool reached its limit on output (3 KiB)":                         &limitError{Limit: limitOutput, Bound: size(3 << 10)},
+		"the tool reached its limit on file size (100 bytes)":                  &limitError{Limit: limitFileSize, Bound: size(100)},
+		"the tool made a system call that is forbidden in isolation":           &limitError{Limit: limitSyscall},
+		"the limit on the rate (2 a second) is reached: try again after 500ms": &limitError{Limit: limitRate, Bound: "2 a second", After: 500e6},
+		"the tool reached its limit on timeout":                                &limitError{Limit: limitTime, Bound: bound(limitTime, Limits{Timeout: -1})},
+		"the tool reached its limit on timeout (30s)":                          &limitError{Limit: limitTime, Bound: lasting(29_998 * time.Millisecond)},
+		"the tool reached its limit on timeout (1.5s)":                         &limitError{Limit: limitTime, Bound: lasting(1_499 * time.Millisecond)},
+		"the tool reached its limit on timeout (300ms)":                        &limitError{Limit: limitTime, Bound: lasting(299_700 * time.Microsecond)},
+		"the tool panicked": &crashError{Panic: true},
+		"the tool's process ended without a result:  exit status 3": &crashError{State: "exit status 3"},
 	} {
 		if err.Error() != want {
 			t.Errorf("%q, want %q", err, want)

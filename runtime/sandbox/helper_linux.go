@@ -135,7 +135,7 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 	if my.Mounts {
 		g := mounts.Granted{Names: o.Names, Open: len(o.Files), Links: o.Links, Named: my.Named}
 		for _, access := range o.Paths {
-			g.Execute = append(g.Execute, access&Execute != 0)
+			g.Execute = append(g.Execute, access&mayExec != 0)
 		}
 		if err := mounts.Arrange(g, descriptors); err != nil {
 			return Job{}, err
@@ -162,8 +162,8 @@ func confine(my role, o order, descriptors []int, statm io.ReaderAt) (Job, error
 		rules = append(rules, landlock.Rule{FD: dir, Read: true, Write: o.Full == "", Remove: true})
 	}
 	for i, access := range o.Paths {
-		rules = append(rules, landlock.Rule{FD: rest[i], Read: access&Read != 0,
-			Write: access&Write != 0, Execute: access&Execute != 0})
+		rules = append(rules, landlock.Rule{FD: rest[i], Read: access&mayRead != 0,
+			Write: access&mayWrite != 0, Execute: access&mayExec != 0})
 	}
 	// The collector runs more often before the kernel refuses memory.
 	debug.SetMemoryLimit(max(o.Limits.Memory, leastMemory))
@@ -204,7 +204,7 @@ func (j Job) highest() (fd uintptr) {
 // waits.
 func warmUp() error {
 	frame, err := encodeRequest(order{
-		Files: []string{""}, Paths: []Access{0}, Names: []string{""}, Links: []mounts.Link{{}},
+		Files: []string{""}, Paths: []rights{0}, Names: []string{""}, Links: []mounts.Link{{}},
 	}, nil, nil)
 	if err != nil {
 		return err
@@ -295,20 +295,20 @@ func perform(o order, job Job,
 	case err != nil:
 		limit, bound := limitOf(err, ctx)
 		if limit == "" && o.Full != "" && errors.Is(err, unix.EACCES) {
-			limit, bound = Quota, o.Full // the handler may only remove
+			limit, bound = limitQuota, o.Full // the handler may only remove
 		}
 		return nil, changed, &failure{Message: cut(err.Error(), maxMessage), Limit: limit,
 			Bound: cut(bound, maxBound)}
 	case int64(len(result)) > o.Limits.Output:
-		return nil, changed, &failure{Limit: Output}
+		return nil, changed, &failure{Limit: limitOutput}
 	}
 	return result, changed, nil
 }
 
 // limitOf returns the limit that caused a handler's error, if any, and its bound if it is not the
 // call's. The error wraps the operating system's, or has its text.
-func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
-	var own *LimitError
+func limitOf(err error, ctx context.Context) (limit limitName, bound string) {
+	var own *limitError
 	if errors.As(err, &own) { // of a workspace
 		return own.Limit, own.Bound
 	}
@@ -317,15 +317,15 @@ func limitOf(err error, ctx context.Context) (limit Limit, bound string) {
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, os.ErrDeadlineExceeded)):
-		return Timeout, ""
+		return limitTime, ""
 	case errno == unix.EMFILE || strings.Contains(err.Error(), unix.EMFILE.Error()):
-		return OpenFiles, ""
+		return limitFiles, ""
 	case errno == unix.EFBIG || strings.Contains(err.Error(), unix.EFBIG.Error()):
-		return FileSize, ""
+		return limitFileSize, ""
 	case errno == unix.EAGAIN:
-		return Processes, "" // descriptors do not block here: a fork would wait
+		return limitProcesses, "" // descriptors do not block here: a fork would wait
 	case errno == unix.ENOMEM:
-		return Memory, ""
+		return limitMemory, ""
 	}
 	return "", ""
 }

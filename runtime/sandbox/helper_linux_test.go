@@ -27,7 +27,7 @@ import (
 // answered, but ends by itself, and so leaves in its directory what it has covered.
 
 func init() {
-	for name, run := range map[string]Handler{
+	for name, run := range map[string]jobHandler{
 		"look around": func(ctx context.Context, job Job) ([]byte, error) {
 			space, err := Workspace(ctx)
 			if err != nil {
@@ -65,7 +65,7 @@ type frame struct {
 
 // frames gives a helper a request, and returns what it has sent when it has ended. Once it has sent
 // its result, it is asked to end.
-func frames(t *testing.T, p *Pool, my role, r Request) (all []frame) {
+func frames(t *testing.T, p *pool, my role, r request) (all []frame) {
 	t.Helper()
 	runtime.LockOSThread() // a helper ends with the thread that has started it
 	defer runtime.UnlockOSThread()
@@ -192,7 +192,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 			if _, err := file.Seek(0, io.SeekStart); err != nil {
 				t.Fatal(err)
 			}
-			r := Request{Name: "end after " + test.handler,
+			r := request{Name: "end after " + test.handler,
 				Arguments: json.RawMessage(test.arguments), Net: test.role.Net, Dir: space.Dir()}
 			if test.space {
 				r.space = space
@@ -201,7 +201,7 @@ func TestAHelperAnswersInItsOrder(t *testing.T) {
 			}
 			if test.handler == "look around" {
 				r.Files = map[string]*os.File{"file": file}
-				r.Paths = []Path{{File: file, Access: Read | Execute}}
+				r.Paths = []granted{{File: file, Access: mayRead | mayExec}}
 			}
 			test.role.Mounts = p.host.mounts
 			all := frames(t, p, role{Options: test.role, Named: p.host.named}, r)
@@ -222,7 +222,7 @@ func TestWhatAHandlerComesTo(t *testing.T) {
 	before := maps.Clone(registry.handlers)
 	defer func() { registry.handlers = before }()
 	for want, test := range map[string]struct {
-		run Handler
+		run jobHandler
 		o   order
 	}{
 		`{"Message":"no handler is registered`: {nil, order{}},
@@ -246,7 +246,7 @@ func TestWhatAHandlerComesTo(t *testing.T) {
 			return make([]byte, 11), nil
 		}, order{}},
 		`"Limit":"workspace","Bound":"3 clients"`: {askForWorkspace,
-			order{NoSpace: "full", NoSpaceLimit: &LimitError{Limit: Quota, Bound: "3 clients"}}},
+			order{NoSpace: "full", NoSpaceLimit: &limitError{Limit: limitQuota, Bound: "3 clients"}}},
 		`"Message":"there is none"`: {askForWorkspace,
 			order{NoSpace: "there is none"}},
 		`sandbox.Options.Workspaces`: {askForWorkspace, order{}},
@@ -335,7 +335,7 @@ func TestAHelperTakesNoOddRequest(t *testing.T) {
 		descriptors []int
 	}{
 		"1 descriptors arrived of 0": {order{}, []int{0}},
-		"0 descriptors arrived of 3": {order{Files: []string{"a"}, Paths: []Access{Read},
+		"0 descriptors arrived of 3": {order{Files: []string{"a"}, Paths: []rights{mayRead},
 			Dir: true}, nil},
 	} {
 		if _, err := confine(role{}, test.o, test.descriptors, strings.NewReader("")); err == nil ||
@@ -371,7 +371,7 @@ func TestAHelperEndsByItselfOnWhatItCannotServe(t *testing.T) {
 		"too few files": {"{}", false, encoded(order{Files: []string{"a"}, Limits: standard}),
 			`"Setup":true`, 0},
 		"a limit below it": {`{"Net":true}`, false,
-			encoded(order{Paths: []Access{Read}, Limits: standard}), "0 descriptors arrived of 1",
+			encoded(order{Paths: []rights{mayRead}, Limits: standard}), "0 descriptors arrived of 1",
 			0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -460,25 +460,25 @@ func TestWhyAHelperEnded(t *testing.T) {
 		printed string
 		cpu     time.Duration
 		starved bool
-		want    Limit
+		want    limitName
 	}{
 		"unknown":     {nil, "", 0, false, ""},
-		"starved":     {ended("exit 0"), "", 0, true, Memory},
-		"system call": {ended("kill -SYS $$"), "", 0, false, SystemCall},
-		"computing":   {ended("kill -KILL $$"), "", 5 * time.Second, false, CPU},
+		"starved":     {ended("exit 0"), "", 0, true, limitMemory},
+		"system call": {ended("kill -SYS $$"), "", 0, false, limitSyscall},
+		"computing":   {ended("kill -KILL $$"), "", 5 * time.Second, false, limitCPU},
 		"killed":      {ended("kill -KILL $$"), "", 0, false, ""},
 		"ended well":  {ended("exit 0"), "fatal error: out of memory", 0, false, ""},
 		"stacks": {ended("exit 2"),
 			"runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort",
-			0, false, Memory},
+			0, false, limitMemory},
 		"threads": {ended("exit 2"), "runtime: failed to create new OS thread", 0, false,
-			Processes},
-		"memory": {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, Memory},
+			limitProcesses},
+		"memory": {ended("exit 2"), "fatal error: runtime: out of memory", 0, false, limitMemory},
 		"the collector": {ended("exit 2"),
-			"SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, Memory},
+			"SIGSEGV: segmentation violation\nPC=0\n\ngoroutine 0 [idle]", 0, false, limitMemory},
 		"otherwise": {ended("exit 2"), "panic: no", 0, false, ""},
 	} {
-		if got := causeOf(test.ended, Response{Printed: []byte(test.printed), CPU: test.cpu},
+		if got := causeOf(test.ended, response{Printed: []byte(test.printed), CPU: test.cpu},
 			Limits{CPU: 5 * time.Second}, test.starved); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}

@@ -158,8 +158,8 @@ func init() {
 	}
 	// They are made when they are sent: each helper runs this function.
 	for name, long := range map[string]func(text string) failure{
-		"limit":   func(text string) failure { return failure{Limit: Limit(text)} },
-		"bound":   func(text string) failure { return failure{Limit: Quota, Bound: text} },
+		"limit":   func(text string) failure { return failure{Limit: limitName(text)} },
+		"bound":   func(text string) failure { return failure{Limit: limitQuota, Bound: text} },
 		"message": func(text string) failure { return failure{Message: text} },
 		"panic": func(text string) failure {
 			return failure{Panic: true, Message: text[len(text)/2:], Stack: text[len(text)/2:]}
@@ -485,23 +485,23 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 	for _, test := range []struct {
 		handler string
 		limits  Limits
-		want    Limit
+		want    limitName
 	}{
-		{"allocate", hostile, Memory},
-		{"allocate slowly", hostile, Memory},
-		{"map shared memory", hostile, Memory},
-		{"map a stack", hostile, Memory},
-		{"fill read-only memory", roomy, Memory},
-		{"stretch the stack", hostile, Memory},
-		{"spin", hostile, CPU},
-		{"spin", quickly, Timeout},
-		{"wait", quickly, Timeout},
-		{"listen to the context", quickly, Timeout},
-		{"open files", hostile, OpenFiles},
-		{"fill the disk", hostile, FileSize},
-		{"answer long", Limits{}, Output},
-		{"forge an answer", hostile, Output},
-		{"fork", hostile, Processes},
+		{"allocate", hostile, limitMemory},
+		{"allocate slowly", hostile, limitMemory},
+		{"map shared memory", hostile, limitMemory},
+		{"map a stack", hostile, limitMemory},
+		{"fill read-only memory", roomy, limitMemory},
+		{"stretch the stack", hostile, limitMemory},
+		{"spin", hostile, limitCPU},
+		{"spin", quickly, limitTime},
+		{"wait", quickly, limitTime},
+		{"listen to the context", quickly, limitTime},
+		{"open files", hostile, limitFiles},
+		{"fill the disk", hostile, limitFileSize},
+		{"answer long", Limits{}, limitOutput},
+		{"forge an answer", hostile, limitOutput},
+		{"fork", hostile, limitProcesses},
 	} {
 		if testing.Short() && (test.handler == "allocate slowly" || test.handler == "spin") {
 			continue // they compute for seconds before the limit
@@ -509,9 +509,9 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 		t.Run(test.handler+" "+string(test.want), func(t *testing.T) {
 			warm(p, 1)
 			before := openDescriptors(t)
-			a, err := p.Run(context.Background(), Request{Name: test.handler, Dir: dir,
-				Paths: Programs(), Limits: test.limits})
-			var limit *LimitError
+			a, err := p.Run(context.Background(), request{Name: test.handler, Dir: dir,
+				Paths: programs(), Limits: test.limits})
+			var limit *limitError
 			if !errors.As(err, &limit) || limit.Limit != test.want {
 				t.Fatalf("ended with %v; printed %.300s", err, a.Printed)
 			}
@@ -524,7 +524,7 @@ func TestEachLimitEndsTheWork(t *testing.T) {
 			}
 		})
 	}
-	a, err := p.Run(context.Background(), Request{Name: "allocate some", Limits: hostile})
+	a, err := p.Run(context.Background(), request{Name: "allocate some", Limits: hostile})
 	if err != nil || a.MaxRSS < 48<<20 {
 		t.Errorf("memory below the limit: %v, peak %d", err, a.MaxRSS)
 	}
@@ -537,7 +537,7 @@ func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
 		"kind": 200, "failure": 200, "setup": 200, "half": 200, "begun": 200, "journal": 200,
 		"limit": 200, "bound": 300, "message": maxMessage + 3, "panic": 200,
 	} {
-		a, err := p.Run(context.Background(), Request{Name: "forge " + name})
+		a, err := p.Run(context.Background(), request{Name: "forge " + name})
 		if err == nil || len(a.Result) > 0 {
 			t.Errorf("%s: %q, %v", name, a.Result, err)
 		} else if text := err.Error(); len(text) > most {
@@ -552,7 +552,7 @@ func TestAnswersThatNoHelperSendsAreErrors(t *testing.T) {
 func TestWhatIsPrintedIsBounded(t *testing.T) {
 	p := newPool(t, Options{Printed: 1000})
 	a, err := p.Run(context.Background(),
-		Request{Name: "print", Limits: Limits{CPU: 10 * time.Second}})
+		request{Name: "print", Limits: Limits{CPU: 10 * time.Second}})
 	if err != nil || string(a.Result) != "ok" {
 		t.Fatalf("%q, %v", a.Result, err)
 	}
@@ -597,7 +597,7 @@ func zombies(t *testing.T) (all []string) {
 func TestNoProcessOutlivesItsCall(t *testing.T) {
 	p := newPool(t, Options{})
 	t.Run("siblings", func(t *testing.T) {
-		a, err := p.Run(context.Background(), Request{Name: "have siblings"})
+		a, err := p.Run(context.Background(), request{Name: "have siblings"})
 		if err != nil || string(a.Result) != "0" {
 			t.Errorf("it has %s, %v", a.Result, err)
 		}
@@ -618,8 +618,8 @@ func TestNoProcessOutlivesItsCall(t *testing.T) {
 			// A duration that no other process sleeps for tells these apart.
 			tag := fmt.Sprintf("3600.%d%d", os.Getpid(), time.Now().UnixNano()%1e6)
 			_, err := p.Run(context.Background(),
-				Request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)),
-					Paths: Programs(), Limits: quickly})
+				request{Name: "sh", Arguments: arguments(t, fmt.Sprintf(script, tag)),
+					Paths: programs(), Limits: quickly})
 			if left := tagged(t, tag); len(left) > 0 {
 				t.Errorf("after %v there are still %v", err, left)
 			}
@@ -709,7 +709,7 @@ print(json.dumps([math.sqrt(4), re.findall("a+", "baa"), str(datetime.date(2026,
 		testdb.Unavailable(t, "no Python: `apt-get install python3` installs it")
 	}
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "sh", Paths: Programs(), Dir: workspace(t),
+	a, err := p.Run(context.Background(), request{Name: "sh", Paths: programs(), Dir: workspace(t),
 		Arguments: arguments(t, script)})
 	const want = `[2.0, ["aa"], "2026-01-02", "refused", "refused", "refused", ` +
 		`"b'one\\n'", "3", "two"]` + "\n"
@@ -721,13 +721,13 @@ print(json.dumps([math.sqrt(4), re.findall("a+", "baa"), str(datetime.date(2026,
 func TestProgramsStart(t *testing.T) {
 	p := newPool(t, Options{})
 	a, err := p.Run(context.Background(),
-		Request{Name: "sh", Arguments: arguments(t, "echo one; ls / >/dev/null 2>&1 || echo two"),
-			Paths: Programs()})
+		request{Name: "sh", Arguments: arguments(t, "echo one; ls / >/dev/null 2>&1 || echo two"),
+			Paths: programs()})
 	if err != nil || string(a.Result) != "one\ntwo\n" {
 		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
 	}
 	if _, err := p.Run(context.Background(),
-		Request{Name: "sh", Arguments: arguments(t, "echo one")}); err == nil {
+		request{Name: "sh", Arguments: arguments(t, "echo one")}); err == nil {
 		t.Error("a program started that was not granted")
 	}
 }
@@ -753,7 +753,7 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 		"../../../etc/passwd", "/sys/kernel/uevent_helper",
 		"/dev/tty", "/dev/mem", "/dev/zero", binary,
 	}
-	a, err := p.Run(context.Background(), Request{Name: "open", Arguments: arguments(t, names),
+	a, err := p.Run(context.Background(), request{Name: "open", Arguments: arguments(t, names),
 		Dir: dir})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("opened %s, %v", a.Result, err)
@@ -766,8 +766,8 @@ func TestFilesOutsideStayClosed(t *testing.T) {
 	passable(t, filepath.Dir(secret))
 	os.Chmod(secret, 0o666)
 	a, err = p.Run(context.Background(),
-		Request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}),
-			Paths: []Path{{Name: secret, Access: Read}}})
+		request{Name: "open", Arguments: arguments(t, []string{secret, neighbour}),
+			Paths: []granted{{Name: secret, Access: mayRead}}})
 	if want := string(arguments(t, []string{secret})); err != nil || string(a.Result) != want {
 		t.Errorf("opened %s of %s, %v", a.Result, want, err)
 	}
@@ -787,7 +787,7 @@ func TestGrantsAreHandedOver(t *testing.T) {
 	}
 	defer file.Close()
 	a, err := p.Run(context.Background(),
-		Request{Name: "grants", Files: map[string]*os.File{"secret": file}, Dir: dir})
+		request{Name: "grants", Files: map[string]*os.File{"secret": file}, Dir: dir})
 	if err != nil || string(a.Result) != "granted,here" {
 		t.Errorf("%q, %v, printed %s", a.Result, err, a.Printed)
 	}
@@ -805,7 +805,7 @@ func TestPathsThatCannotBeGranted(t *testing.T) {
 	}
 	for _, name := range []string{link, filepath.Join(dir, "missing")} {
 		if _, err := p.Run(context.Background(),
-			Request{Name: "echo", Paths: []Path{{Name: name, Access: Read}}}); err == nil {
+			request{Name: "echo", Paths: []granted{{Name: name, Access: mayRead}}}); err == nil {
 			t.Errorf("%s was granted", name)
 		}
 	}
@@ -814,7 +814,7 @@ func TestPathsThatCannotBeGranted(t *testing.T) {
 func TestForbiddenCallsFail(t *testing.T) {
 	p := newPool(t, Options{})
 	a, err := p.Run(context.Background(),
-		Request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
+		request{Name: "calls", Arguments: arguments(t, os.Getpid()), Dir: workspace(t)})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("succeeded: %s, %v, printed %s", a.Result, err, a.Printed)
 	}
@@ -824,10 +824,10 @@ func TestDeadlyCallsEndTheHelper(t *testing.T) {
 	p := newPool(t, Options{})
 	for _, name := range []string{"ptrace", "readv", "mount", "umount", "bpf", "handle", "finit",
 		"pidfdget"} {
-		a, err := p.Run(context.Background(), Request{Name: "deadly " + name,
+		a, err := p.Run(context.Background(), request{Name: "deadly " + name,
 			Arguments: arguments(t, os.Getpid())})
-		var limit *LimitError
-		if !errors.As(err, &limit) || limit.Limit != SystemCall {
+		var limit *limitError
+		if !errors.As(err, &limit) || limit.Limit != limitSyscall {
 			t.Errorf("%s: %q, %v", name, a.Result, err)
 		}
 	}
@@ -836,7 +836,7 @@ func TestDeadlyCallsEndTheHelper(t *testing.T) {
 func TestEveryThreadIsConfined(t *testing.T) {
 	p := newPool(t, Options{Env: []string{"OLD_THREADS=8"}})
 	for range 5 {
-		a, err := p.Run(context.Background(), Request{Name: "threads"})
+		a, err := p.Run(context.Background(), request{Name: "threads"})
 		if err != nil {
 			t.Fatalf("%v, printed %s", err, a.Printed)
 		}
@@ -863,7 +863,7 @@ func TestNothingOfTheServerReachesAHelper(t *testing.T) {
 	defer unix.Close(pipe[0])
 	defer unix.Close(pipe[1])
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "surroundings"})
+	a, err := p.Run(context.Background(), request{Name: "surroundings"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -906,14 +906,14 @@ func TestNetworkIsOnlyForWhoHasIt(t *testing.T) {
 	p := newPool(t, Options{})
 	address := arguments(t, listener.Addr().String())
 	if a, err := p.Run(context.Background(),
-		Request{Name: "dial", Arguments: address}); err == nil {
+		request{Name: "dial", Arguments: address}); err == nil {
 		t.Errorf("without a grant: %q", a.Result)
 	}
-	a, err := p.Run(context.Background(), Request{Name: "dial", Arguments: address, Net: true})
+	a, err := p.Run(context.Background(), request{Name: "dial", Arguments: address, Net: true})
 	if err != nil || string(a.Result) != "hello" {
 		t.Errorf("with a grant: %q, %v, printed %s", a.Result, err, a.Printed)
 	}
-	a, err = p.Run(context.Background(), Request{Name: "other sockets", Net: true})
+	a, err = p.Run(context.Background(), request{Name: "other sockets", Net: true})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("with a grant: %s, %v", a.Result, err)
 	}
@@ -967,7 +967,7 @@ func TestHelpersServeOneCallEach(t *testing.T) {
 			for n := range calls {
 				want := fmt.Sprintf(`"%d of %d"`, n, i)
 				a, err := p.Run(context.Background(),
-					Request{Name: "echo", Arguments: json.RawMessage(want)})
+					request{Name: "echo", Arguments: json.RawMessage(want)})
 				if err != nil || string(a.Result) != want {
 					mu.Lock()
 					failed++
@@ -994,7 +994,7 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 			limits := hostile
 			limits.Timeout = quickly.Timeout
 			for {
-				if _, err := p.Run(context.Background(), Request{Name: name, Dir: dir,
+				if _, err := p.Run(context.Background(), request{Name: name, Dir: dir,
 					Limits: limits}); err == nil {
 					t.Errorf("%s succeeded", name)
 				}
@@ -1015,7 +1015,7 @@ func TestOtherCallsGoOnBesideHostileOnes(t *testing.T) {
 		good.Go(func() {
 			for range calls {
 				if a, err := p.Run(context.Background(),
-					Request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil ||
+					request{Name: "echo", Arguments: json.RawMessage(`1`)}); err != nil ||
 					string(a.Result) != "1" {
 					t.Errorf("%q, %v", a.Result, err)
 				}
@@ -1037,11 +1037,11 @@ func TestACancelledCallEnds(t *testing.T) {
 	p := newPool(t, Options{})
 	why := errors.New("the client went away")
 	ctx, cancel := context.WithCancelCause(context.Background())
-	if _, err := p.Run(ctx, Request{Name: "wait", Arguments: telling,
+	if _, err := p.Run(ctx, request{Name: "wait", Arguments: telling,
 		emitted: func(json.RawMessage) { cancel(why) }}); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := p.Run(ctx, Request{Name: "echo"}); !errors.Is(err, why) {
+	if _, err := p.Run(ctx, request{Name: "echo"}); !errors.Is(err, why) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -1051,7 +1051,7 @@ func TestCloseEndsCalls(t *testing.T) {
 	result := make(chan error)
 	begun := make(chan struct{})
 	go func() {
-		_, err := p.Run(context.Background(), Request{Name: "wait", Arguments: telling,
+		_, err := p.Run(context.Background(), request{Name: "wait", Arguments: telling,
 			emitted: func(json.RawMessage) { close(begun) }})
 		result <- err
 	}()

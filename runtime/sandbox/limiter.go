@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Bounds limit the calls of a client to a tool. Zero is no limit.
-type Bounds struct {
+// bounds limit the calls of a client to a tool. Zero is no limit.
+type bounds struct {
 	// Concurrency is the number of calls that may run at a time.
 	Concurrency int
 	// Rate is the number of calls that may begin in a second, on average.
@@ -22,10 +22,10 @@ type Bounds struct {
 	Burst int
 }
 
-// Limiter limits the calls of each client to each tool. A call beyond a limit gets an error at
+// limiter limits the calls of each client to each tool. A call beyond a limit gets an error at
 // once: no call waits. It is safe for concurrent use. The zero value is ready and keeps at most
 // 100,000 pairs.
-type Limiter struct {
+type limiter struct {
 	// Pairs is the number of pairs of client and tool that are kept. A pair is kept while it has
 	// running calls or a used part of its rate. If all are taken, calls of new pairs are refused,
 	// because dropping a pair would reset its rate. Zero is 100,000.
@@ -41,16 +41,16 @@ type pair struct{ client, tool string }
 // traffic is the use of one tool by one client.
 type traffic struct {
 	pair    pair
-	bounds  Bounds
+	bounds  bounds
 	running int
 	bucket  *rate.Limiter // nil without a rate
 	full    time.Time     // when the bucket will be full
 }
 
 // Enter admits a call and returns a function to call at its end, once or more often. Otherwise it
-// returns a [*LimitError] with limit Concurrency or Rate. A refused call does not count for the
+// returns a [*limitError] with limitCalls or limitRate. A refused call does not count for the
 // rate.
-func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error) {
+func (l *limiter) Enter(client, tool string, b bounds) (leave func(), err error) {
 	if b.Concurrency < 0 || b.Rate < 0 || b.Burst < 0 || math.IsNaN(b.Rate) || math.IsInf(b.Rate, 0) {
 		return nil, fmt.Errorf("limits of %s must not be negative or infinite: %+v", tool, b)
 	}
@@ -66,13 +66,15 @@ func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error)
 		return nil, err
 	}
 	if b.Concurrency > 0 && t.running >= b.Concurrency {
-		return nil, &LimitError{Limit: Concurrency, Bound: fmt.Sprint(b.Concurrency)}
+		return nil, &limitError{Limit: limitCalls, Bound: fmt.Sprint(b.Concurrency)}
 	}
 	if t.bucket != nil {
 		ticket := t.bucket.ReserveN(now, 1)
 		if after := ticket.DelayFrom(now); after > 0 {
 			ticket.CancelAt(now)
-			return nil, &LimitError{Limit: Rate, Bound: fmt.Sprintf("%v a second", b.Rate), After: after}
+			return nil, &limitError{
+				Limit: limitRate, Bound: fmt.Sprintf("%v a second", b.Rate), After: after,
+			}
 		}
 		missing := float64(t.bucket.Burst()) - t.bucket.TokensAt(now)
 		full := min(missing/b.Rate*float64(time.Second), float64(math.MaxInt64/4))
@@ -87,7 +89,7 @@ func (l *Limiter) Enter(client, tool string, b Bounds) (leave func(), err error)
 }
 
 // of returns the traffic of a pair, and applies the current bounds.
-func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
+func (l *limiter) of(p pair, b bounds) (*traffic, error) {
 	if l.pairs == nil {
 		l.pairs = map[pair]*list.Element{}
 	}
@@ -120,7 +122,7 @@ func (l *Limiter) of(p pair, b Bounds) (*traffic, error) {
 	return t, nil
 }
 
-func (l *Limiter) most() int {
+func (l *limiter) most() int {
 	if l.Pairs > 0 {
 		return l.Pairs
 	}
@@ -129,7 +131,7 @@ func (l *Limiter) most() int {
 
 // prune removes unused pairs with full buckets, the least recently used first. It checks a few
 // only, so that no call pays for all; each call adds one at most.
-func (l *Limiter) prune(now time.Time) {
+func (l *limiter) prune(now time.Time) {
 	element := l.order.Front()
 	for range 4 {
 		if element == nil {

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-func limitOfErr(err error) Limit {
-	var limit *LimitError
+func limitOfErr(err error) limitName {
+	var limit *limitError
 	if errors.As(err, &limit) {
 		return limit.Limit
 	}
@@ -22,13 +22,13 @@ func limitOfErr(err error) Limit {
 }
 
 func TestConcurrencyIsPerClientAndTool(t *testing.T) {
-	var l Limiter
-	b := Bounds{Concurrency: 1}
+	var l limiter
+	b := bounds{Concurrency: 1}
 	leave, err := l.Enter("a", "x", b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Enter("a", "x", b); limitOfErr(err) != Concurrency {
+	if _, err := l.Enter("a", "x", b); limitOfErr(err) != limitCalls {
 		t.Errorf("a second call: %v", err)
 	}
 	for _, other := range [][2]string{{"a", "y"}, {"b", "x"}} {
@@ -41,30 +41,30 @@ func TestConcurrencyIsPerClientAndTool(t *testing.T) {
 	if _, err := l.Enter("a", "x", b); err != nil {
 		t.Errorf("after the first has left: %v", err)
 	}
-	if _, err := l.Enter("a", "x", b); limitOfErr(err) != Concurrency {
+	if _, err := l.Enter("a", "x", b); limitOfErr(err) != limitCalls {
 		t.Errorf("leaving twice let two in: %v", err)
 	}
 }
 
 func TestRateReportsWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Limiter
-		b := Bounds{Rate: 2, Burst: 3}
+		var l limiter
+		b := bounds{Rate: 2, Burst: 3}
 		for range 3 {
 			if _, err := l.Enter("a", "x", b); err != nil {
 				t.Fatal(err)
 			}
 		}
 		_, err := l.Enter("a", "x", b)
-		var limit *LimitError
-		if !errors.As(err, &limit) || limit.Limit != Rate || limit.After != 500*time.Millisecond {
+		var limit *limitError
+		if !errors.As(err, &limit) || limit.Limit != limitRate || limit.After != 500*time.Millisecond {
 			t.Fatalf("%v, %+v", err, limit)
 		}
 		time.Sleep(limit.After)
 		if _, err := l.Enter("a", "x", b); err != nil {
 			t.Error(err)
 		}
-		if _, err := l.Enter("a", "x", b); limitOfErr(err) != Rate {
+		if _, err := l.Enter("a", "x", b); limitOfErr(err) != limitRate {
 			t.Errorf("one too many: %v", err)
 		}
 	})
@@ -76,13 +76,13 @@ func TestNoMoreThanTheRateGetsIn(t *testing.T) {
 		burst := rapid.IntRange(1, 20).Draw(rt, "burst")
 		pauses := rapid.SliceOfN(rapid.IntRange(0, 2000), 1, 200).Draw(rt, "pauses")
 		synctest.Test(t, func(t *testing.T) {
-			l := Limiter{Pairs: 3}
+			l := limiter{Pairs: 3}
 			begin, in := time.Now(), 0
 			for _, pause := range pauses {
 				time.Sleep(time.Duration(pause) * time.Millisecond)
 				// Others come and go, so that what is remembered has to be forgotten.
-				l.Enter(fmt.Sprint(pause), "y", Bounds{Rate: 1000})
-				if leave, err := l.Enter("a", "x", Bounds{Rate: perSecond, Burst: burst}); err == nil {
+				l.Enter(fmt.Sprint(pause), "y", bounds{Rate: 1000})
+				if leave, err := l.Enter("a", "x", bounds{Rate: perSecond, Burst: burst}); err == nil {
 					in++
 					leave()
 				}
@@ -96,8 +96,8 @@ func TestNoMoreThanTheRateGetsIn(t *testing.T) {
 
 func TestMemoryOfPairsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Pairs: 10}
-		b := Bounds{Rate: 1}
+		l := limiter{Pairs: 10}
+		b := bounds{Rate: 1}
 		for i := range 10 {
 			if _, err := l.Enter(fmt.Sprint(i), "x", b); err != nil {
 				t.Fatal(err)
@@ -106,7 +106,7 @@ func TestMemoryOfPairsIsBounded(t *testing.T) {
 		if _, err := l.Enter("new", "x", b); err == nil {
 			t.Error("an eleventh pair was remembered")
 		}
-		if _, err := l.Enter("3", "x", b); limitOfErr(err) != Rate {
+		if _, err := l.Enter("3", "x", b); limitOfErr(err) != limitRate {
 			t.Errorf("a pair was forgotten that had spent: %v", err)
 		}
 		// These calls still run, so nobody forgets them; those that ended are forgotten.
@@ -116,9 +116,9 @@ func TestMemoryOfPairsIsBounded(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		l := Limiter{Pairs: 10}
+		l := limiter{Pairs: 10}
 		for i := range 1000 {
-			leave, err := l.Enter(fmt.Sprint(i), "x", Bounds{Rate: 1})
+			leave, err := l.Enter(fmt.Sprint(i), "x", bounds{Rate: 1})
 			if err != nil {
 				t.Fatalf("pair %d: %v", i, err)
 			}
@@ -130,20 +130,20 @@ func TestMemoryOfPairsIsBounded(t *testing.T) {
 
 func TestBoundsMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l Limiter
-		if _, err := l.Enter("a", "x", Bounds{Rate: 1}); err != nil {
+		var l limiter
+		if _, err := l.Enter("a", "x", bounds{Rate: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Enter("a", "x", Bounds{Rate: 2, Burst: 1}); limitOfErr(err) != Rate {
+		if _, err := l.Enter("a", "x", bounds{Rate: 2, Burst: 1}); limitOfErr(err) != limitRate {
 			t.Errorf("what was spent was forgotten: %v", err)
 		}
-		if _, err := l.Enter("a", "x", Bounds{Concurrency: 5}); err != nil {
+		if _, err := l.Enter("a", "x", bounds{Concurrency: 5}); err != nil {
 			t.Errorf("without a rate: %v", err)
 		}
-		if _, err := l.Enter("a", "x", Bounds{}); err != nil {
+		if _, err := l.Enter("a", "x", bounds{}); err != nil {
 			t.Errorf("without bounds: %v", err)
 		}
-		for _, b := range []Bounds{{Rate: -1}, {Concurrency: -1}, {Burst: -1}, {Rate: math.Inf(1)}, {Rate: math.NaN()}} {
+		for _, b := range []bounds{{Rate: -1}, {Concurrency: -1}, {Burst: -1}, {Rate: math.Inf(1)}, {Rate: math.NaN()}} {
 			if _, err := l.Enter("a", "x", b); err == nil {
 				t.Errorf("%+v was taken", b)
 			}
@@ -152,13 +152,13 @@ func TestBoundsMayChange(t *testing.T) {
 }
 
 func TestLimiterUnderContention(t *testing.T) {
-	var l Limiter
+	var l limiter
 	var now, most atomic.Int64
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			for range 2000 {
-				leave, err := l.Enter("a", "x", Bounds{Concurrency: 3})
+				leave, err := l.Enter("a", "x", bounds{Concurrency: 3})
 				if err != nil {
 					continue
 				}
@@ -177,10 +177,10 @@ func TestLimiterUnderContention(t *testing.T) {
 }
 
 func BenchmarkLimiter(b *testing.B) {
-	var l Limiter
+	var l limiter
 	b.ReportAllocs()
 	for b.Loop() {
-		leave, err := l.Enter("a", "x", Bounds{Concurrency: 3, Rate: 1e9})
+		leave, err := l.Enter("a", "x", bounds{Concurrency: 3, Rate: 1e9})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -209,14 +209,14 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 	p := newPool(t, Options{})
 	dir := workspace(t)
 	beside := filepath.Join(filepath.Dir(dir.Name()), "beside")
-	granted := filepath.Join(t.TempDir(), "granted")
-	err := errors.Join(os.WriteFile(beside, nil, 0o644), os.Mkdir(granted, 0o755),
-		os.WriteFile(granted+"/one", nil, 0o644))
+	given := filepath.Join(t.TempDir(), "granted")
+	err := errors.Join(os.WriteFile(beside, nil, 0o644), os.Mkdir(given, 0o755),
+		os.WriteFile(given+"/one", nil, 0o644))
 	if err != nil {
 		t.Fatal(err)
 	}
-	passable(t, granted) // ".." is for the helper's user too
-	folder, err := os.Open(granted)
+	passable(t, given) // ".." is for the helper's user too
+	folder, err := os.Open(given)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 		"../../../../../../etc/passwd", "/old", "/old/etc/passwd",
 	}
 	files := map[string]*os.File{"folder": folder}
-	look := func(r Request, script bool) string {
+	look := func(r request, script bool) string {
 		t.Helper()
 		r.Name, r.Dir, r.Files = "look", dir, files
 		r.Arguments = arguments(t, map[string]any{"Names": names, "Script": script})
@@ -243,43 +243,43 @@ func TestNothingOutsideIsSeen(t *testing.T) {
 		}
 		return string(a.Result)
 	}
-	if seen := look(Request{}, false); seen != "null" {
+	if seen := look(request{}, false); seen != "null" {
 		t.Errorf("it sees %s", seen)
 	}
 	// With programs, there is what they need.
 	names = append(names, "/usr/sbin", "/usr/share/doc", "/boot", "/etc/os-release", "/usr/include")
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "/etc" })
-	if seen := look(Request{Paths: Programs()}, true); seen != "null" {
+	if seen := look(request{Paths: programs()}, true); seen != "null" {
 		t.Errorf("with programs it sees %s", seen)
 	}
-	if seen := look(Request{Net: true}, false); seen != "null" {
+	if seen := look(request{Net: true}, false); seen != "null" {
 		t.Errorf("with a network it sees %s", seen)
 	}
 	names = []string{"/bin/sh", "/dev/null", dir.Name(), beside}
-	all := Request{Paths: append(Programs(), Path{Name: beside, Access: Read})}
+	all := request{Paths: append(programs(), granted{Name: beside, Access: mayRead})}
 	if seen := look(all, true); strings.Count(seen, ",") < 5 {
 		t.Errorf("of what was granted it sees %s alone", seen)
 	}
 	// All can be granted, devices too, and then ".." leads nowhere else.
 	names = []string{"/etc/passwd", "/proc/self", beside}
-	all = Request{Paths: []Path{{Name: "/", Access: Read | Execute}}}
+	all = request{Paths: []granted{{Name: "/", Access: mayRead | mayExec}}}
 	if seen := look(all, true); strings.Count(seen, ",") < 5 {
 		t.Errorf("of all files it sees %s alone", seen)
 	}
-	for _, path := range []Path{{Name: "/", Access: Read | Write},
-		{Name: "/dev/zero", Access: Read}} {
-		a, err := p.Run(context.Background(), Request{
-			Name: "open", Arguments: arguments(t, []string{"/dev/zero"}), Paths: []Path{path},
+	for _, path := range []granted{{Name: "/", Access: mayRead | mayWrite},
+		{Name: "/dev/zero", Access: mayRead}} {
+		a, err := p.Run(context.Background(), request{
+			Name: "open", Arguments: arguments(t, []string{"/dev/zero"}), Paths: []granted{path},
 		})
 		if err != nil || !strings.Contains(string(a.Result), `"/dev/zero"`) {
 			t.Errorf("a device that was granted: %s, %v", a.Result, err)
 		}
 	}
-	a, err := p.Run(context.Background(), Request{Name: "list a folder", Files: files})
+	a, err := p.Run(context.Background(), request{Name: "list a folder", Files: files})
 	if err != nil || string(a.Result) != "one" {
 		t.Errorf("a folder that was handed over holds %q, %v", a.Result, err)
 	}
-	a, err = p.Run(context.Background(), Request{Name: "work here", Dir: dir})
+	a, err = p.Run(context.Background(), request{Name: "work here", Dir: dir})
 	if err != nil || string(a.Result) != dir.Name() {
 		t.Errorf("it works in %q, %v", a.Result, err)
 	}
@@ -311,7 +311,7 @@ func TestFilesOfAWorkspaceDoNotRun(t *testing.T) {
 	owned(t, tools, filepath.Join(dir.Name(), "own"), filepath.Join(tools, "given"))
 	for _, test := range []struct {
 		script string
-		paths  []Path
+		paths  []granted
 		runs   bool
 	}{
 		{loaders[0] + " " + program + " ran", nil, true},
@@ -323,12 +323,12 @@ func TestFilesOfAWorkspaceDoNotRun(t *testing.T) {
 		{"cp own another; " + loaders[0] + " ./another ran", nil, false},
 		{"tools/given ran", nil, false},
 		{loaders[0] + " tools/given ran", nil, false},
-		{"tools/given ran", []Path{{Name: tools, Access: Read | Execute}}, true},
-		{loaders[0] + " tools/given ran", []Path{{Name: tools, Access: Read | Execute}}, true},
-		{loaders[0] + " ./own ran", []Path{{Name: tools, Access: Read | Execute}}, false},
+		{"tools/given ran", []granted{{Name: tools, Access: mayRead | mayExec}}, true},
+		{loaders[0] + " tools/given ran", []granted{{Name: tools, Access: mayRead | mayExec}}, true},
+		{loaders[0] + " ./own ran", []granted{{Name: tools, Access: mayRead | mayExec}}, false},
 	} {
-		a, err := p.Run(context.Background(), Request{
-			Name: "sh", Dir: dir, Arguments: arguments(t, test.script), Paths: append(Programs(),
+		a, err := p.Run(context.Background(), request{
+			Name: "sh", Dir: dir, Arguments: arguments(t, test.script), Paths: append(programs(),
 				test.paths...),
 		})
 		if ran := err == nil; ran != test.runs {
@@ -340,7 +340,7 @@ func TestFilesOfAWorkspaceDoNotRun(t *testing.T) {
 func TestNoPrivilegedFileIsLeft(t *testing.T) {
 	p := newPool(t, Options{})
 	dir := workspace(t)
-	a, err := p.Run(context.Background(), Request{Name: "make privileged files", Dir: dir})
+	a, err := p.Run(context.Background(), request{Name: "make privileged files", Dir: dir})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("it did %s, %v", a.Result, err)
 	}
@@ -363,11 +363,11 @@ func TestNoPrivilegedFileIsLeft(t *testing.T) {
 
 func TestFilesWithoutANameAreRefused(t *testing.T) {
 	p := newPool(t, Options{})
-	a, err := p.Run(context.Background(), Request{Name: "make nameless files", Dir: workspace(t)})
+	a, err := p.Run(context.Background(), request{Name: "make nameless files", Dir: workspace(t)})
 	if err != nil || string(a.Result) != "null" {
 		t.Errorf("it did %s, %v", a.Result, err)
 	}
-	a, err = p.Run(context.Background(), Request{Name: "use a root", Dir: workspace(t)})
+	a, err = p.Run(context.Background(), request{Name: "use a root", Dir: workspace(t)})
 	if err != nil || string(a.Result) != "text" {
 		t.Errorf("os.Root: %q, %v", a.Result, err)
 	}
@@ -422,8 +422,8 @@ func serveWithoutMounts() {
 	if err := os.WriteFile("/proc/sys/user/max_mnt_namespaces", []byte("0"), 0); err != nil {
 		fail(err)
 	}
-	var missing *MissingError
-	p, err := NewPool(Options{RequireMountNamespace: true})
+	var missing *missingError
+	p, err := startPool(Options{RequireMountNamespace: true})
 	if !errors.As(err, &missing) || !strings.Contains(err.Error(), "mount namespaces: ") {
 		fail(fmt.Errorf("a pool that requires them: %v, %w", p, err))
 	}

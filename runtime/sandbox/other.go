@@ -9,31 +9,31 @@ import (
 	"runtime"
 )
 
-// Pool isolates calls on Linux. Other systems have no pool.
-type Pool struct{ options Options }
+// pool isolates calls on Linux. Other systems have no pool.
+type pool struct{ options Options }
 
 // unsupported is the error of systems other than Linux.
 var unsupported = fmt.Errorf("isolate=process needs Linux, and this is %s: run the server on "+
 	"Linux (also in a container or virtual machine), or remove isolate=process from its tools",
 	runtime.GOOS)
 
-// NewPool returns an error, also with [Options].BestEffort: only Linux has the parts of
+// startPool returns an error, also with [Options].BestEffort: only Linux has the parts of
 // isolation, and a handler must not run with less isolation than its directive requires.
-func NewPool(Options) (*Pool, error) { return nil, unsupported }
+func startPool(Options) (*pool, error) { return nil, unsupported }
 
 // Run returns an error.
-func (*Pool) Run(context.Context, Request) (Response, error) { return Response{}, unsupported }
+func (*pool) Run(context.Context, request) (response, error) { return response{}, unsupported }
 
 // Missing returns nil.
-func (*Pool) Missing() []string { return nil }
+func (*pool) Missing() []string { return nil }
 
-func (*Pool) required() []string { return nil }
+func (*pool) required() []string { return nil }
 
 // Close does nothing.
-func (*Pool) Close() error { return nil }
+func (*pool) Close() error { return nil }
 
-// Programs returns nil.
-func Programs() []Path { return nil }
+// programs returns nil.
+func programs() []granted { return nil }
 
 func help() {
 	fmt.Fprintln(os.Stderr, "sandbox: helpers run on Linux only")

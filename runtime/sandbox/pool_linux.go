@@ -39,9 +39,9 @@ const (
 // startsAtOnce limits the helpers that are starting: more would only slow down running calls.
 var startsAtOnce = max(2, runtime.GOMAXPROCS(0))
 
-// Pool starts helpers ahead of calls and runs each call in its own helper. It is safe for
+// pool starts helpers ahead of calls and runs each call in its own helper. It is safe for
 // concurrent use.
-type Pool struct {
+type pool struct {
 	options Options
 	host    host
 	null    *os.File
@@ -62,7 +62,7 @@ type Pool struct {
 
 // shelf holds the helpers of one role. The pool's mutex guards it.
 type shelf struct {
-	pool     *Pool
+	pool     *pool
 	role     role
 	warm     int // number of helpers kept ready
 	ready    []*process
@@ -76,11 +76,11 @@ type got struct {
 	err     error
 }
 
-// NewPool starts helpers. It tests one first: it must start, and none of its threads may open a
-// file or a socket. It returns a [*MissingError] if the system lacks a part, unless
+// startPool starts helpers. It tests one first: it must start, and none of its threads may open a
+// file or a socket. It returns a [*missingError] if the system lacks a part, unless
 // [Options].BestEffort is set. Call [Main] before.
-func NewPool(o Options) (*Pool, error) {
-	if err := Ready(); err != nil {
+func startPool(o Options) (*pool, error) {
+	if err := ready(); err != nil {
 		return nil, err
 	}
 	o, err := o.filled()
@@ -99,13 +99,13 @@ func NewPool(o Options) (*Pool, error) {
 		}
 	}
 	if len(found.missing) > 0 && !o.BestEffort {
-		return nil, &MissingError{Parts: found.missing}
+		return nil, &missingError{Parts: found.missing}
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
-	p := &Pool{
+	p := &pool{
 		options: o,
 		host:    found,
 		null:    null,
@@ -127,14 +127,14 @@ func NewPool(o Options) (*Pool, error) {
 }
 
 // Missing returns the parts of isolation that the system lacks, a sentence each, or nil.
-func (p *Pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
+func (p *pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
 
 // required returns the missing parts that an option must accept.
-func (p *Pool) required() []string { return p.host.missing }
+func (p *pool) required() []string { return p.host.missing }
 
 // Close ends all helpers and their calls, and waits for them. The calls get an error. It may be
 // called more than once.
-func (p *Pool) Close() error {
+func (p *pool) Close() error {
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *Pool) Close() error {
 
 // keep starts helpers until the pool is closed. It keeps its thread: helpers are killed when the
 // thread that started them ends.
-func (p *Pool) keep() {
+func (p *pool) keep() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(p.kept)
@@ -191,7 +191,7 @@ func (p *Pool) keep() {
 }
 
 // short returns the shelf that needs another helper now, or nil. p.mu is held.
-func (p *Pool) short() *shelf {
+func (p *pool) short() *shelf {
 	if p.starting >= startsAtOnce {
 		return nil
 	}
@@ -222,7 +222,7 @@ func (s *shelf) refuse(err error) {
 }
 
 // admit waits until a helper is warm and gives it to the longest waiting call, or keeps it.
-func (p *Pool) admit(s *shelf, h *process, err error) {
+func (p *pool) admit(s *shelf, h *process, err error) {
 	defer p.running.Done()
 	if err == nil {
 		if err = h.warm(startWithin); err != nil {
@@ -256,7 +256,7 @@ func (p *Pool) admit(s *shelf, h *process, err error) {
 	}
 }
 
-func (p *Pool) wake() {
+func (p *pool) wake() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed.Broadcast()
@@ -311,7 +311,7 @@ func (s *shelf) take(done <-chan struct{}) (*process, error) {
 }
 
 // entered reports that a call with a helper needs no precedence any more.
-func (p *Pool) entered() {
+func (p *pool) entered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.entering--
@@ -319,14 +319,14 @@ func (p *Pool) entered() {
 }
 
 // try runs the probe.
-func (p *Pool) try() error {
+func (p *pool) try() error {
 	arguments, err := json.Marshal(map[string]bool{
 		"Landlock": p.host.landlock > 0, "Seccomp": p.host.seccomp, "Mounts": p.host.mounts,
 	})
 	if err != nil {
 		return err
 	}
-	if _, err := p.run(context.Background(), Request{Name: probeName,
+	if _, err := p.run(context.Background(), request{Name: probeName,
 		Arguments: arguments}); err != nil {
 		return fmt.Errorf("the first helper is not fully isolated: %w", err)
 	}
@@ -397,19 +397,19 @@ func judge(version int, filters error, namespaces uintptr, pids bool) host {
 	return h
 }
 
-// Programs returns the paths that most programs need to start: the folders of programs, libraries
+// programs returns the paths that most programs need to start: the folders of programs, libraries
 // and time zones. It allows starting all of them.
-func Programs() []Path {
-	var all []Path
+func programs() []granted {
+	var all []granted
 	for _, name := range []string{"/bin", "/usr/bin", "/usr/local/bin", "/lib", "/lib64",
 		"/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/alternatives",
 		"/usr/share/zoneinfo"} {
 		resolved, err := filepath.EvalSymlinks(name)
-		has := func(p Path) bool { return p.Name == resolved }
+		has := func(p granted) bool { return p.Name == resolved }
 		if err != nil || name == resolved && slices.ContainsFunc(all, has) {
 			continue
 		}
-		all = append(all, Path{Name: resolved, Access: Read | Execute, as: name})
+		all = append(all, granted{Name: resolved, Access: mayRead | mayExec, as: name})
 	}
 	return all
 }

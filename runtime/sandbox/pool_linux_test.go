@@ -52,14 +52,14 @@ func init() {
 
 // newPool returns a pool that ends with the test, which then has left nothing behind. It keeps one
 // helper ready unless the options have another number.
-func newPool(t testing.TB, o Options) *Pool {
+func newPool(t testing.TB, o Options) *pool {
 	t.Helper()
 	o.Warm = cmp.Or(o.Warm, 1)
 	leavesNothing(t)
 	if o.Log == nil {
 		o.Log = func(name, message string) { t.Logf("log of %q: %s", name, message) }
 	}
-	p, err := NewPool(o)
+	p, err := startPool(o)
 	possible(t, err)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -72,7 +72,7 @@ func newPool(t testing.TB, o Options) *Pool {
 // possible ends a test whose pool did not start: this system may lack a part of isolation.
 func possible(t testing.TB, err error) {
 	t.Helper()
-	if errors.As(err, new(*MissingError)) {
+	if errors.As(err, new(*missingError)) {
 		testdb.Unavailable(t, "%v", err)
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func TestAnswersCrossTheProcess(t *testing.T) {
 		{"caller", json.RawMessage(`{"a":1}`), json.RawMessage(`{"role":"admin"}`),
 			`{"role":"admin"}`},
 	} {
-		a, err := p.Run(context.Background(), Request{Name: test.name, Arguments: test.arguments,
+		a, err := p.Run(context.Background(), request{Name: test.name, Arguments: test.arguments,
 			Caller: test.caller})
 		if err != nil || string(a.Result) != test.want {
 			t.Errorf("%s: %d bytes, %v", test.name, len(a.Result), err)
@@ -177,13 +177,13 @@ func TestTheHandlersContextHasTheCaller(t *testing.T) {
 		"":                                " false", // no server made the call
 	} {
 		a, err := p.Run(context.Background(),
-			Request{Name: "whoami", Caller: json.RawMessage(caller)})
+			request{Name: "whoami", Caller: json.RawMessage(caller)})
 		if err != nil || string(a.Result) != want {
 			t.Errorf("%q: %q, %v", caller, a.Result, err)
 		}
 	}
-	a, err := p.Run(context.Background(), Request{Name: "whoami", Caller: json.RawMessage("{")})
-	var failed *HandlerError
+	a, err := p.Run(context.Background(), request{Name: "whoami", Caller: json.RawMessage("{")})
+	var failed *handlerError
 	if !errors.As(err, &failed) || a.Result != nil {
 		t.Errorf("a caller that is no JSON: %q, %v", a.Result, err)
 	}
@@ -197,8 +197,8 @@ func TestFailuresOfHandlers(t *testing.T) {
 		defer mu.Unlock()
 		log.WriteString(name + ": " + message + "\n")
 	}})
-	_, err := p.Run(context.Background(), Request{Name: "fail"})
-	var failed *HandlerError
+	_, err := p.Run(context.Background(), request{Name: "fail"})
+	var failed *handlerError
 	if !errors.As(err, &failed) || failed.Message != "no such customer" {
 		t.Errorf("error of a handler: %v", err)
 	}
@@ -206,8 +206,8 @@ func TestFailuresOfHandlers(t *testing.T) {
 		name  string
 		panic bool
 	}{{"panic", true}, {"exit", false}} {
-		_, err := p.Run(context.Background(), Request{Name: test.name})
-		var crash *CrashError
+		_, err := p.Run(context.Background(), request{Name: test.name})
+		var crash *crashError
 		if !errors.As(err, &crash) || crash.Panic != test.panic {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -222,7 +222,7 @@ func TestFailuresOfHandlers(t *testing.T) {
 		!strings.Contains(log.String(), "pool_linux_test.go") {
 		t.Errorf("the log has no stack:\n%s", log.String())
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "unknown"}); err == nil {
+	if _, err := p.Run(context.Background(), request{Name: "unknown"}); err == nil {
 		t.Error("an unknown handler ran")
 	}
 }
@@ -232,7 +232,7 @@ func TestCallsAfterCloseAreRefused(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); !errors.Is(err, errClosed) {
+	if _, err := p.Run(context.Background(), request{Name: "echo"}); !errors.Is(err, errClosed) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -246,7 +246,7 @@ func TestAHelperThatDiedWhileItWaitedIsReplaced(t *testing.T) {
 	if err := h.proc.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+	if _, err := p.Run(context.Background(), request{Name: "echo"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -272,19 +272,19 @@ func TestAPoolThatCannotStartHelpersReportsItAndRecovers(t *testing.T) {
 				p.options.Cgroup = cgroup
 			}
 			set(cgroup)
-			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+			if _, err := p.Run(context.Background(), request{Name: "echo"}); err != nil {
 				t.Fatal(err) // it had a helper
 			}
 			if message := <-logged; !strings.Contains(message, reason) {
 				t.Errorf("logged %q, want %q", message, reason)
 			}
-			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err == nil ||
+			if _, err := p.Run(context.Background(), request{Name: "echo"}); err == nil ||
 				!strings.Contains(err.Error(), reason) {
 				t.Errorf("error %v, want %q", err, reason)
 			}
 			set("")
 			warm(p, 1)
-			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+			if _, err := p.Run(context.Background(), request{Name: "echo"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -314,7 +314,7 @@ func TestAHelperThatDoesNotStartLeavesNoDescriptors(t *testing.T) {
 func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
 	taken, kept := 0, 0
 	for taken == 0 || kept == 0 {
-		p := &Pool{}
+		p := &pool{}
 		p.changed = sync.NewCond(&p.mu)
 		s := &shelf{pool: p}
 		done, result := make(chan struct{}), make(chan *process)
@@ -349,7 +349,7 @@ func TestNoHelperIsLostOnACallThatGaveUp(t *testing.T) {
 			t.Fatalf("got %v, %d ready, %d entering", got, len(s.ready), p.entering)
 		}
 	}
-	p := &Pool{}
+	p := &pool{}
 	p.changed = sync.NewCond(&p.mu)
 	s := &shelf{pool: p}
 	done := make(chan struct{})
@@ -364,13 +364,13 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	begun, first := make(chan struct{}), make(chan error)
 	go func() {
-		_, err := p.Run(ctx, Request{Name: "wait", Arguments: telling,
+		_, err := p.Run(ctx, request{Name: "wait", Arguments: telling,
 			emitted: func(json.RawMessage) { close(begun) }})
 		first <- err
 	}()
 	<-begun
 	if _, err := p.Run(context.Background(),
-		Request{Name: "echo"}); limitOfErr(err) != Concurrency || !strings.Contains(err.Error(),
+		request{Name: "echo"}); limitOfErr(err) != limitCalls || !strings.Contains(err.Error(),
 		"1 isolated") {
 		t.Errorf("a second call: %v", err)
 	}
@@ -378,14 +378,14 @@ func TestMaxBoundsTheCallsThatRun(t *testing.T) {
 	if err := <-first; !errors.Is(err, context.Canceled) {
 		t.Errorf("the first call: %v", err)
 	}
-	if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+	if _, err := p.Run(context.Background(), request{Name: "echo"}); err != nil {
 		t.Errorf("a third call: %v", err)
 	}
 }
 
 func TestCallsThatWaitForTheirTurnEndWithThePool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{})}
+		p := &pool{slots: make(chan struct{}, 1), closing: make(chan struct{})}
 		p.slots <- struct{}{}
 		result := make(chan error, 1)
 		go func() { result <- p.slot(t.Context()) }()
@@ -403,9 +403,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	for i := range maxFiles + 1 {
 		many[strconv.Itoa(i)] = os.Stdin
 	}
-	for name, r := range map[string]Request{
+	for name, r := range map[string]request{
 		"too many files":  {Name: "echo", Files: many},
-		"too many paths":  {Name: "echo", Paths: make([]Path, maxPaths)},
+		"too many paths":  {Name: "echo", Paths: make([]granted, maxPaths)},
 		"no file":         {Name: "echo", Files: map[string]*os.File{"a": nil}},
 		"negative limit":  {Name: "echo", Limits: Limits{Timeout: -1}},
 		"too few threads": {Name: "echo", Limits: Limits{Processes: 1}},
@@ -421,7 +421,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"limits":    {Limits: Limits{CPU: -1}},
 		"no cgroup": {Cgroup: t.TempDir(), BestEffort: true},
 	} {
-		if p, err := NewPool(o); err == nil {
+		if p, err := startPool(o); err == nil {
 			p.Close()
 			t.Errorf("options %s: there is a pool", name)
 		}
@@ -457,7 +457,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		if !slices.Equal(names, test.want) {
 			t.Errorf("%+v: %q", test, got)
 		}
-		if text := (&MissingError{Parts: got}).Error(); len(got) > 0 &&
+		if text := (&missingError{Parts: got}).Error(); len(got) > 0 &&
 			!strings.Contains(text, got[0]) {
 			t.Errorf("the error names no part: %s", text)
 		}
@@ -486,7 +486,7 @@ func TestAHelperWhoseMemoryCannotBeWatchedIsNone(t *testing.T) {
 }
 
 // inGroup runs a call in a helper without a pid namespace, as all are in programs with cgo.
-func inGroup(t *testing.T, p *Pool, r Request) (Response, error) {
+func inGroup(t *testing.T, p *pool, r request) (response, error) {
 	t.Helper()
 	goruntime.LockOSThread() // a helper ends with the thread that has started it
 	defer goruntime.UnlockOSThread()
@@ -516,23 +516,23 @@ func inGroup(t *testing.T, p *Pool, r Request) (Response, error) {
 func TestWithoutPIDsOfItsOwn(t *testing.T) {
 	p := newPool(t, Options{})
 	tag := fmt.Sprintf("3600.%d77", os.Getpid())
-	_, err := inGroup(t, p, Request{
-		Name: "sh", Limits: Limits{Timeout: quickly.Timeout}, Paths: Programs(),
+	_, err := inGroup(t, p, request{
+		Name: "sh", Limits: Limits{Timeout: quickly.Timeout}, Paths: programs(),
 		Arguments: json.RawMessage(fmt.Sprintf(`"(setsid sleep %s &) ; (sleep %s &) ; sleep 3600"`,
 			tag, tag)),
 	})
-	if limitOfErr(err) != Timeout {
+	if limitOfErr(err) != limitTime {
 		t.Errorf("error %v", err)
 	}
 	if left := tagged(t, tag); len(left) > 0 {
 		t.Errorf("there are still %v", left)
 	}
-	if a, err := inGroup(t, p, Request{Name: "have siblings"}); err != nil ||
+	if a, err := inGroup(t, p, request{Name: "have siblings"}); err != nil ||
 		string(a.Result) != "0" || len(zombies(t)) > 0 {
 		t.Errorf("the server has %s children more, %v, %v not waited for", a.Result, err,
 			zombies(t))
 	}
-	if a, err := inGroup(t, p, Request{Name: "slow the server down"}); err != nil ||
+	if a, err := inGroup(t, p, request{Name: "slow the server down"}); err != nil ||
 		string(a.Result) != "null" {
 		t.Errorf("a handler did to the server: %s, %v", a.Result, err)
 	}
@@ -561,12 +561,12 @@ func init() {
 
 // serve runs a call that starts programs, and never ends by itself. It prints a line once they run.
 func serve() {
-	p, err := NewPool(Options{Warm: 2})
+	p, err := startPool(Options{Warm: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_, err = p.Run(context.Background(), Request{Name: "outlive the server", Paths: Programs(),
+	_, err = p.Run(context.Background(), request{Name: "outlive the server", Paths: programs(),
 		emitted: func(json.RawMessage) { fmt.Println() }})
 	fmt.Println(err)
 }
@@ -629,7 +629,7 @@ func settles(holds func() bool) bool {
 }
 
 // warm waits until as many helpers are ready.
-func warm(p *Pool, n int) {
+func warm(p *pool, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.shelves[0].ready) < n {
@@ -638,7 +638,7 @@ func warm(p *Pool, n int) {
 }
 
 // idle waits until no call has a process any more.
-func idle(p *Pool) {
+func idle(p *pool) {
 	for range cap(p.slots) {
 		p.slots <- struct{}{}
 	}
@@ -667,7 +667,7 @@ func BenchmarkCall(b *testing.B) {
 			warm(p, p.options.Warm)
 			b.StartTimer()
 			begin := b.Elapsed()
-			if _, err := p.Run(ctx, Request{Name: "echo"}); err != nil {
+			if _, err := p.Run(ctx, request{Name: "echo"}); err != nil {
 				b.Fatal(err)
 			}
 			all = append(all, b.Elapsed()-begin)
@@ -688,7 +688,7 @@ func BenchmarkRefill(b *testing.B) {
 	p := newPool(b, Options{})
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := p.Run(context.Background(), Request{Name: "echo"}); err != nil {
+			if _, err := p.Run(context.Background(), request{Name: "echo"}); err != nil {
 				b.Fatal(err)
 			}
 		}

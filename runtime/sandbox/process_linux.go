@@ -254,7 +254,7 @@ func (p *process) cpu() time.Duration {
 }
 
 // causeOf returns the limit that made a helper end by itself, or "".
-func causeOf(ended *os.ProcessState, a Response, l Limits, starved bool) Limit {
+func causeOf(ended *os.ProcessState, a response, l Limits, starved bool) limitName {
 	if ended == nil {
 		return ""
 	}
@@ -262,16 +262,16 @@ func causeOf(ended *os.ProcessState, a Response, l Limits, starved bool) Limit {
 	printed := string(a.Printed)
 	switch {
 	case starved:
-		return Memory
+		return limitMemory
 	case status.Signaled() && status.Signal() == unix.SIGSYS:
-		return SystemCall
+		return limitSyscall
 	case status.Signaled() && status.Signal() == unix.SIGKILL &&
 		a.CPU >= l.CPU-100*time.Millisecond:
-		return CPU
+		return limitCPU
 	case ended.ExitCode() <= 0:
 		return ""
 	case strings.Contains(printed, "failed to create new OS thread"): // text of the Go runtime
-		return Processes
+		return limitProcesses
 	}
 	// The runtime's message at its end is the only sign.
 	for _, words := range []string{
@@ -283,14 +283,14 @@ func causeOf(ended *os.ProcessState, a Response, l Limits, starved bool) Limit {
 		"ThreadSanitizer failed to allocate", // the race detector's
 	} {
 		if strings.Contains(printed, words) {
-			return Memory
+			return limitMemory
 		}
 	}
 	// The collector does not check the allocation of its own tables, and so fails outside of any
 	// goroutine.
 	if strings.Contains(printed, "SIGSEGV: segmentation violation\nPC=") &&
 		strings.Contains(printed, "\ngoroutine 0 ") {
-		return Memory
+		return limitMemory
 	}
 	return ""
 }

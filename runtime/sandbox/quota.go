@@ -14,7 +14,7 @@ import (
 // deepest is the maximum nesting of folders in a workspace: counting opens all on the way down.
 const deepest = 64
 
-// Room returns how many bytes may be added to the directory. It returns a [*LimitError] if none
+// Room returns how many bytes may be added to the directory. It returns a [*limitError] if none
 // may, if there are too many files, or if folders are nested deeper than 64. It reads the
 // directory: call it before you write much. Isolated calls are held to the quota while they run.
 // If a handler in the server writes more, the client's next isolated calls cannot write.
@@ -33,8 +33,8 @@ func (s *ClientWorkspace) Room() (int64, error) {
 }
 
 // full is the error of a full workspace.
-func (s *ClientWorkspace) full() *LimitError {
-	return &LimitError{Limit: Quota, Bound: size(s.all.options.Bytes)}
+func (s *ClientWorkspace) full() *limitError {
+	return &limitError{Limit: limitQuota, Bound: size(s.all.options.Bytes)}
 }
 
 // unlinker finds the removed files of a call's processes.
@@ -49,7 +49,7 @@ type unlinker interface {
 // folders, over is the quota, and counting may have stopped there. A file is counted once, by its
 // length or the space that the file system reserved for it. The end of the context is an error of
 // its own.
-func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitError, err error) {
+func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *limitError, err error) {
 	dir := s.Dir()
 	if dir == nil {
 		return 0, nil, fmt.Errorf("workspace: %w", os.ErrClosed)
@@ -67,10 +67,12 @@ func (s *ClientWorkspace) used(ctx context.Context) (bytes int64, over *LimitErr
 	files, seen := 0, map[folder.Inode]bool{}
 	err = folder.Visit(ctx, dir, func(e folder.Entry) error {
 		if files++; files > s.all.options.Files {
-			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d files", s.all.options.Files)}
+			return &limitError{
+				Limit: limitQuota, Bound: fmt.Sprintf("%d files", s.all.options.Files),
+			}
 		}
 		if e.Folder && e.Above >= deepest {
-			return &LimitError{Limit: Quota, Bound: fmt.Sprintf("folders %d deep", deepest)}
+			return &limitError{Limit: limitQuota, Bound: fmt.Sprintf("folders %d deep", deepest)}
 		}
 		if _, open := unlinked[e.ID]; open || e.Shared && seen[e.ID] {
 			return nil
@@ -102,12 +104,12 @@ func (s *ClientWorkspace) running() (all []unlinker) {
 }
 
 // counted is used with a time limit: a call whose files cannot be counted ends.
-func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *LimitError, err error) {
+func (s *ClientWorkspace) counted(ctx context.Context) (bytes int64, over *limitError, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, countWithin, errUncounted)
 	defer cancel()
 	done := make(chan struct{})
 	var counted int64
-	var exceeded *LimitError
+	var exceeded *limitError
 	var failed error
 	go func() {
 		defer close(done)
@@ -133,13 +135,13 @@ const (
 var (
 	errUncounted = fmt.Errorf("could not count the files of the client's workspace within %s: "+
 		"check their file system", countWithin)
-	errCleared = &LimitError{Limit: Quota, Bound: "cleared during the call: call again"}
+	errCleared = &limitError{Limit: limitQuota, Bound: "cleared during the call: call again"}
 )
 
 // quotaWatch enforces the quota on an isolated call. Its methods accept nil.
 type quotaWatch struct {
 	space *ClientWorkspace
-	// ctx ends with a [*LimitError] as its cause when the quota is exceeded, and with another error
+	// ctx ends with a [*limitError] as its cause when the quota is exceeded, and with another error
 	// when counting fails.
 	ctx context.Context
 	end context.CancelCauseFunc
@@ -147,7 +149,7 @@ type quotaWatch struct {
 	fileSize int64
 	// over is the quota that was exceeded before the call. The call may then only remove files, so
 	// they are not counted.
-	over *LimitError
+	over *limitError
 
 	processes unlinker // guarded by the workspace's mutex; nil while the call has none
 

@@ -156,7 +156,7 @@ func TestFilesWithoutANameAreInTheQuota(t *testing.T) {
 				}
 				return
 			}
-			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), "8 MiB") {
+			if limitOfErr(err) != limitQuota || !strings.Contains(err.Error(), "8 MiB") {
 				t.Fatalf("it ended with %v", err)
 			}
 			// They are gone with the call.
@@ -197,7 +197,7 @@ func TestFilesWithoutANameOfAllCallsAreInTheQuota(t *testing.T) {
 		Timeout: time.Minute})
 	end()
 	// whichever was counted for first
-	if one := <-first; limitOfErr(one) != Quota && limitOfErr(second) != Quota {
+	if one := <-first; limitOfErr(one) != limitQuota && limitOfErr(second) != limitQuota {
 		t.Errorf("two calls of the client: %v and %v", one, second)
 	}
 }
@@ -226,8 +226,8 @@ func TestOpenFilesThatCannotBeReadDeny(t *testing.T) {
 			"hidepid") {
 			t.Errorf("of another user's process: %v", err)
 		}
-		var missing *MissingError
-		_, err := NewPool(Options{Warm: 1, Workspaces: "some"})
+		var missing *missingError
+		_, err := startPool(Options{Warm: 1, Workspaces: "some"})
 		if !errors.As(err, &missing) || !strings.Contains(err.Error(), "open files: ") {
 			t.Errorf("a pool for workspaces whose quota cannot be held: %v", err)
 		}
@@ -283,7 +283,7 @@ func TestAClientCannotLockItselfOut(t *testing.T) {
 			}
 			for _, handler := range handlers {
 				if _, err := runIsolated(t, s, ann,
-					isolate.Call{Name: handler}); limitOfErr(err) != Quota ||
+					isolate.Call{Name: handler}); limitOfErr(err) != limitQuota ||
 					!strings.Contains(err.Error(), bound) {
 					t.Errorf("%s: %v", handler, err)
 				}
@@ -353,7 +353,7 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 	})
 	<-begun
 	if _, err := runIsolated(t, s, ann,
-		isolate.Call{Name: "echo"}); limitOfErr(err) != Concurrency {
+		isolate.Call{Name: "echo"}); limitOfErr(err) != limitCalls {
 		t.Errorf("a call without a place: %v", err)
 	}
 	end()
@@ -447,7 +447,7 @@ func clearOne(t *testing.T, depth, files int, running string) {
 	if !found || err != nil {
 		t.Fatalf("%v, %v", found, err)
 	}
-	if err := <-ended; limitOfErr(err) != Quota || !strings.Contains(err.Error(), "cleared") {
+	if err := <-ended; limitOfErr(err) != limitQuota || !strings.Contains(err.Error(), "cleared") {
 		t.Errorf("the call that ran ended with %v", err)
 	}
 	if entries, err := os.ReadDir(folder); err != nil || len(entries) != 1 ||

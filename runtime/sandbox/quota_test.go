@@ -42,7 +42,7 @@ func TestACallIsHeldToTheQuotaWhileItRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-h.ctx.Done()
-			if cause := context.Cause(h.ctx); limitOfErr(cause) != Quota {
+			if cause := context.Cause(h.ctx); limitOfErr(cause) != limitQuota {
 				t.Errorf("it ended with %v", cause)
 			}
 		})
@@ -115,7 +115,7 @@ func TestFoldersThatLieDeepAreRefusedAndRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := space.Room(); limitOfErr(err) != Quota || !strings.Contains(err.Error(), "deep") {
+	if _, err := space.Room(); limitOfErr(err) != limitQuota || !strings.Contains(err.Error(), "deep") {
 		t.Errorf("deep folders: %v", err)
 	}
 	if err := space.Clear(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Request is one isolated call.
-type Request struct {
+// request is one isolated call.
+type request struct {
 	// Name is the registered name of the handler.
 	Name string
 	// Arguments are passed to the handler unchanged.
@@ -22,9 +22,9 @@ type Request struct {
 	// Dir becomes the handler's Job.Dir and working directory, readable and writable. The caller
 	// closes it. The helper's user needs permissions on it: see [Options].UID.
 	Dir *os.Root
-	// Paths are the files and folders that the handler may open by name, besides Dir. It can open no
-	// others.
-	Paths []Path
+	// Paths are the files and folders that the handler may open by name, besides Dir. It can open
+	// no others.
+	Paths []granted
 	// Net allows TCP and UDP connections to any address, and reading [Options].NetPaths. Listening
 	// is never allowed.
 	Net bool
@@ -33,7 +33,7 @@ type Request struct {
 
 	// If soon is not nil, Run returns its answer right after killing the call's processes. The
 	// system takes as long again to end them. Then Run calls soon with the final answer.
-	soon func(Response)
+	soon func(response)
 	// emitted receives the handler's messages, in order and before Run returns. If it is nil, the
 	// handler may send none.
 	emitted func(json.RawMessage)
@@ -44,22 +44,22 @@ type Request struct {
 	quota   *quotaWatch
 }
 
-// Access is a union of the constants below.
-type Access uint8
+// rights is a union of the constants below.
+type rights uint8
 
 // Kinds of access.
 const (
-	// Read allows reading files, and listing folders.
-	Read Access = 1 << iota
-	// Write allows writing and truncating files. In folders it allows creating, renaming and
+	// mayRead allows reading files, and listing folders.
+	mayRead rights = 1 << iota
+	// mayWrite allows writing and truncating files. In folders it allows creating, renaming and
 	// removing files, folders and symbolic links, but no devices, pipes and sockets.
-	Write
-	// Execute allows starting programs. Most need Read on their libraries too: see [Programs].
-	Execute
+	mayWrite
+	// mayExec allows starting programs. Most need Read on their libraries too: see [programs].
+	mayExec
 )
 
-// Path grants access to a file, or to a folder and everything below it.
-type Path struct {
+// granted grants access to a file, or to a folder and everything below it.
+type granted struct {
 	// Name is the path. Its last element must not be a symbolic link: resolve it first, and decide
 	// on the result.
 	Name string
@@ -67,7 +67,7 @@ type Path struct {
 	// caller closes it.
 	File *os.File
 	// Access contains the granted kinds of access.
-	Access Access
+	Access rights
 
 	as string // the name that programs use, if it is a symbolic link
 }
@@ -148,9 +148,9 @@ const (
 	leastProcesses = 32
 )
 
-// Response is the result of a call. If Run returns an error, Result is empty and the other fields
+// response is the result of a call. If Run returns an error, Result is empty and the other fields
 // contain what is known.
-type Response struct {
+type response struct {
 	// Result is the handler's result.
 	Result []byte
 	// Printed is the output of the handler and its programs to standard output and standard error.
@@ -158,8 +158,8 @@ type Response struct {
 	Printed []byte
 	// CPU is the processor time of the call, including programs that it started and waited for.
 	CPU time.Duration
-	// MaxRSS is the largest resident memory of the helper in bytes, including memory from before the
-	// call. It is 0 if the helper ended before it could be read.
+	// MaxRSS is the largest resident memory of the helper in bytes, including memory from before
+	// the call. It is 0 if the helper ended before it could be read.
 	MaxRSS int64
 
 	begun bool // the handler began

@@ -26,16 +26,16 @@ import (
 var errLost = errors.New("a helper ended before its handler began")
 
 // Run runs one call in its own helper and returns when none of its processes is left. Errors are
-// [*LimitError], [*HandlerError], [*CrashError], the context's cause if that ended first, or
+// [*limitError], [*handlerError], [*crashError], the context's cause if that ended first, or
 // report that the call did not begin.
-func (p *Pool) Run(ctx context.Context, r Request) (Response, error) {
+func (p *pool) Run(ctx context.Context, r request) (response, error) {
 	if _, found := handlerOf(r.Name); !found {
-		return Response{}, notRegistered(r.Name)
+		return response{}, notRegistered(r.Name)
 	}
 	return p.run(ctx, r)
 }
 
-func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
+func (p *pool) run(ctx context.Context, r request) (response, error) {
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
@@ -43,18 +43,18 @@ func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
 	}
 	p.mu.Unlock()
 	if closed {
-		return Response{}, errClosed
+		return response{}, errClosed
 	}
 	defer p.running.Done()
 	if err := context.Cause(ctx); err != nil {
-		return Response{}, err // before the random choice below
+		return response{}, err // before the random choice below
 	}
 	if err := r.Limits.check(); err != nil {
-		return Response{}, err
+		return response{}, err
 	}
 	r.Limits = r.Limits.over(p.options.Limits)
 	if err := p.slot(ctx); err != nil {
-		return Response{}, err
+		return response{}, err
 	}
 	free := func() { <-p.slots }
 	defer func() { free() }()
@@ -62,11 +62,11 @@ func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
 	o, descriptors, release, err := p.prepare(r)
 	defer release()
 	if err != nil {
-		return Response{}, err
+		return response{}, err
 	}
 	frame, err := encodeRequest(o, r.Arguments, r.Caller)
 	if err != nil {
-		return Response{}, err
+		return response{}, err
 	}
 	shelf := &p.shelves[0]
 	if r.Net {
@@ -77,9 +77,9 @@ func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
 		h, err := shelf.take(ctx.Done())
 		switch {
 		case err != nil:
-			return Response{}, err
+			return response{}, err
 		case h == nil:
-			return Response{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
+			return response{}, fmt.Errorf("no helper was free: %w", context.Cause(ctx))
 		}
 		answer, err := p.once(ctx, h, r, frame, descriptors)
 		if err == nil && r.soon != nil {
@@ -92,7 +92,7 @@ func (p *Pool) run(ctx context.Context, r Request) (Response, error) {
 }
 
 // slot waits a short time for a slot, and longer if one will soon be free.
-func (p *Pool) slot(ctx context.Context) error {
+func (p *pool) slot(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:
 		return nil
@@ -110,7 +110,7 @@ func (p *Pool) slot(ctx context.Context) error {
 			return errClosed
 		case <-wait.C:
 			if p.ending.Load() == 0 || waited == slotWaits {
-				return &LimitError{Limit: Concurrency,
+				return &limitError{Limit: limitCalls,
 					Bound: fmt.Sprintf("%d isolated ones of all clients", p.options.Max)}
 			}
 			wait.Reset(slotWithin)
@@ -119,7 +119,7 @@ func (p *Pool) slot(ctx context.Context) error {
 }
 
 // prepare collects the parts of a request. release closes the descriptors that it opened.
-func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), err error) {
+func (p *pool) prepare(r request) (o order, descriptors []int, release func(), err error) {
 	var opened []*os.File
 	release = func() {
 		for _, f := range opened {
@@ -182,7 +182,8 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 	if r.Net {
 		for _, name := range p.options.NetPaths {
 			if resolved, err := filepath.EvalSymlinks(name); err == nil {
-				paths = append(slices.Clip(paths), Path{Name: resolved, Access: Read, as: name})
+				paths = append(slices.Clip(paths),
+					granted{Name: resolved, Access: mayRead, as: name})
 			}
 		}
 	}
@@ -196,7 +197,7 @@ func (p *Pool) prepare(r Request) (o order, descriptors []int, release func(), e
 		if err != nil {
 			return o, nil, release, err
 		}
-		name, err := hand(file, false, mounts.Attributes(path.Access&Execute != 0))
+		name, err := hand(file, false, mounts.Attributes(path.Access&mayExec != 0))
 		if err != nil {
 			return o, nil, release, err
 		}
@@ -248,8 +249,8 @@ func openPath(name string) (*os.File, error) {
 }
 
 // once runs a call in a helper, and ends the helper.
-func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
-	descriptors []int) (answer Response, err error) {
+func (p *pool) once(ctx context.Context, h *process, r request, frame []byte,
+	descriptors []int) (answer response, err error) {
 	stopped := make(chan struct{}) // by the context or the pool's end
 	stop := func() {
 		close(stopped)
@@ -289,14 +290,14 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		}
 	}
 	if err != nil && large {
-		err = &LimitError{Limit: Memory}
+		err = &limitError{Limit: limitMemory}
 	}
 	if err == nil && r.soon != nil {
 		unwatch()
 		h.kill()
 		p.running.Add(1)
 		p.ending.Add(1)
-		go func(answer Response) {
+		go func(answer response) {
 			defer p.running.Done()
 			h.gone()
 			entered()
@@ -325,7 +326,7 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		return answer, errClosed
 	default:
 	}
-	var limit *LimitError
+	var limit *limitError
 	switch {
 	case errors.As(err, &limit):
 		if limit.Bound == "" {
@@ -333,27 +334,27 @@ func (p *Pool) once(ctx context.Context, h *process, r Request, frame []byte,
 		}
 		return answer, limit
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return answer, &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits)}
+		return answer, &limitError{Limit: limitTime, Bound: bound(limitTime, r.Limits)}
 	case !errors.Is(err, io.EOF) && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET):
 		return answer, err
 	}
 	// The helper ended by itself.
 	if limit := causeOf(h.ended, answer, r.Limits, starved); limit != "" {
-		return answer, &LimitError{Limit: limit, Bound: bound(limit, r.Limits)}
+		return answer, &limitError{Limit: limit, Bound: bound(limit, r.Limits)}
 	}
 	if !begun {
 		return answer, fmt.Errorf("%w: %w, %s%s", errLost, err, state(h.ended),
 			printedText(answer.Printed))
 	}
-	crash := &CrashError{State: state(h.ended), Panic: h.ended.ExitCode() == 2 &&
+	crash := &crashError{State: state(h.ended), Panic: h.ended.ExitCode() == 2 &&
 		strings.Contains(string(answer.Printed), "panic: ")}
 	p.options.Log(r.Name, crash.Error()+printedText(answer.Printed))
 	return answer, crash
 }
 
 // converse sends the request and reads the response: the result, and changes of variables.
-func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, begins func(),
-	answer *Response) (begun bool, err error) {
+func (p *pool) converse(h *process, r request, frame []byte, descriptors []int, begins func(),
+	answer *response) (begun bool, err error) {
 	if h.cgroup != nil {
 		if err := h.cgroup.Bound(r.Limits.Memory, r.Limits.Processes); err != nil {
 			return false, err
@@ -367,8 +368,8 @@ func (p *Pool) converse(h *process, r Request, frame []byte, descriptors []int, 
 }
 
 // readOutput reads the response.
-func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins func(),
-	answer *Response) (begun bool, err error) {
+func (p *pool) readOutput(from io.Reader, budget allowance, r request, begins func(),
+	answer *response) (begun bool, err error) {
 	// Each kind except emissions comes once, and in this order: the handler can write anything to
 	// the pipe.
 	var changed *journal
@@ -392,7 +393,7 @@ func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins fu
 			return begun, fmt.Errorf("the helper sent an unexpected frame of kind %q", kind)
 		}
 		if length > bound {
-			return begun, &LimitError{Limit: Output}
+			return begun, &limitError{Limit: limitOutput}
 		}
 		if kind == frameEmission && !budget.take(int(length), 0) {
 			return begun, errors.New("the helper sent more than allowed: a handler forged it")
@@ -426,7 +427,7 @@ func (p *Pool) readOutput(from io.Reader, budget allowance, r Request, begins fu
 
 // deliver passes on a message of the handler. A panic in it must not end this goroutine, which has
 // to end a helper.
-func (p *Pool) deliver(r Request, emission []byte) {
+func (p *pool) deliver(r request, emission []byte) {
 	defer func() {
 		if value := recover(); value != nil {
 			p.options.Log(r.Name, fmt.Sprintf("panic while reading messages of a handler: %v\n%s",
@@ -437,7 +438,7 @@ func (p *Pool) deliver(r Request, emission []byte) {
 }
 
 // failed converts a failure frame to an error. Its texts are limited as in a helper.
-func (p *Pool) failed(r Request, payload []byte, begun bool) error {
+func (p *pool) failed(r request, payload []byte, begun bool) error {
 	var f failure
 	if err := json.Unmarshal(payload, &f); err != nil {
 		return fmt.Errorf("the helper sent a malformed failure: %w", err)
@@ -450,13 +451,13 @@ func (p *Pool) failed(r Request, payload []byte, begun bool) error {
 		return fmt.Errorf("the call could not be isolated: %s", f.Message)
 	case f.Panic:
 		p.options.Log(r.Name, "panic: "+f.Message+"\n"+cut(f.Stack, maxStack))
-		return &CrashError{Panic: true}
+		return &crashError{Panic: true}
 	case f.Limit != "" && !f.Limit.known():
 		return errors.New("the helper sent a failure with an unknown limit: a handler forged it")
 	case f.Limit != "":
-		return &LimitError{Limit: f.Limit, Bound: cut(f.Bound, maxBound)}
+		return &limitError{Limit: f.Limit, Bound: cut(f.Bound, maxBound)}
 	}
-	return &HandlerError{Message: f.Message}
+	return &handlerError{Message: f.Message}
 }
 
 // watch calls stop once when the context or the pool ends. After unwatch has returned, stop has

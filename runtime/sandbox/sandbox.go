@@ -16,18 +16,18 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox contains a [Limiter], [Workspaces] if [Options] name a folder for them, and a [Pool]
+// Sandbox contains a [limiter], [workspaces] if [Options] name a folder for them, and a [pool]
 // after the start of a server with isolated tools. Set it as runtime.Options.Sandbox. Several
 // servers may share one. It is safe for concurrent use.
 type Sandbox struct {
 	options Options
 	root    *os.Root    // nil if spaces is
-	spaces  *Workspaces // nil without workspaces
-	limiter Limiter
-	shares  Limiter                     // running calls of each client
-	pool    atomic.Pointer[Pool]        // nil until a server with isolated tools starts
+	spaces  *workspaces // nil without workspaces
+	limiter limiter
+	shares  limiter                     // running calls of each client
+	pool    atomic.Pointer[pool]        // nil until a server with isolated tools starts
 	logger  atomic.Pointer[slog.Logger] // also nil until then
-	granted func() []Path               // Programs, found once
+	granted func() []granted            // Programs, found once
 
 	mu     sync.Mutex // one Start or Close at a time
 	closed bool
@@ -44,7 +44,7 @@ func New(o Options) (*Sandbox, error) {
 	if _, err := o.filled(); err != nil {
 		return nil, err
 	}
-	s := &Sandbox{options: o, granted: sync.OnceValue(Programs)}
+	s := &Sandbox{options: o, granted: sync.OnceValue(programs)}
 	if o.Workspaces == "" {
 		return s, nil
 	}
@@ -58,7 +58,7 @@ func New(o Options) (*Sandbox, error) {
 	w := o.Workspace
 	fill(&w.UID, o.UID)
 	fill(&w.GID, o.GID)
-	if s.spaces, err = NewWorkspaces(s.root, w); err != nil {
+	if s.spaces, err = openSpaces(s.root, w); err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox.Options.Workspaces %s: %w", o.Workspaces, err),
 			s.root.Close())
 	}
@@ -79,7 +79,7 @@ func (s *Sandbox) Start(start isolate.Start) error {
 	if unsupported != nil {
 		return unsupported
 	}
-	errs := []error{Ready()}
+	errs := []error{ready()}
 	for _, name := range start.Isolated {
 		if _, found := handlerOf(name); !found {
 			errs = append(errs, notRegistered(name))
@@ -96,7 +96,7 @@ func (s *Sandbox) Start(start isolate.Start) error {
 		}
 	}
 	if missing := p.required(); len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
-		return &MissingError{Parts: missing}
+		return &missingError{Parts: missing}
 	}
 	for _, part := range p.Missing() {
 		start.Logger.Warn("isolated calls run with incomplete isolation", "missing",
@@ -105,7 +105,7 @@ func (s *Sandbox) Start(start isolate.Start) error {
 	return nil
 }
 
-func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
+func (s *Sandbox) start(start isolate.Start) (*pool, error) {
 	o := s.options
 	o.BestEffort = o.BestEffort || start.BestEffort
 	if start.Network {
@@ -114,7 +114,7 @@ func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
 	if o.Log == nil {
 		o.Log = func(name, message string) { start.Logger.Error("sandbox: "+message, "tool", name) }
 	}
-	p, err := NewPool(o)
+	p, err := startPool(o)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter admits a call, or returns a [*LimitError]. [Workspace] needs the returned context. The
+// Enter admits a call, or returns a [*limitError]. [Workspace] needs the returned context. The
 // handler takes a workspace when it requests one, and leave gives it back. leave may be called
 // more than once.
 func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
@@ -151,8 +151,8 @@ func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
 	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
 		var err error
 		if leave, err = s.limiter.Enter(clientID(client), tool, boundsOf(l)); err != nil {
-			var limit *LimitError
-			if errors.As(err, &limit) && limit.Limit == Rate {
+			var limit *limitError
+			if errors.As(err, &limit) && limit.Limit == limitRate {
 				limit.Bound = rateText(l.Rate)
 			}
 			return ctx, nil, err
@@ -167,8 +167,8 @@ func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
 
 // boundsOf converts limits to bounds. The calls of a rate may begin at once, after a pause of its
 // period.
-func boundsOf(l toolset.Limits) Bounds {
-	b := Bounds{Concurrency: l.Concurrency}
+func boundsOf(l toolset.Limits) bounds {
+	b := bounds{Concurrency: l.Concurrency}
 	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
 		b.Burst, b.Rate = l.Rate.Calls, float64(l.Rate.Calls)/l.Rate.Per.Seconds()
 	}
@@ -194,7 +194,7 @@ func clientID(c isolate.Client) string {
 	return strconv.Itoa(len(c.Issuer)) + ":" + c.Issuer + c.ID
 }
 
-// Isolate runs a call in its own helper. It returns a [*LimitError] if the client, or all clients
+// Isolate runs a call in its own helper. It returns a [*limitError] if the client, or all clients
 // together, have the maximum number of running calls. ctx is the one from Enter. The handler
 // works in the client's workspace, if the sandbox keeps them. If the workspace exceeds its quota
 // of bytes, files or nested folders, the handler can remove files there, and neither create nor
@@ -205,16 +205,16 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started with it",
 			call.Name)
 	}
-	finish, err := s.shares.Enter(clientID(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
+	finish, err := s.shares.Enter(clientID(clientOf(ctx)), "", bounds{Concurrency: p.options.Share})
 	if err != nil {
-		var limit *LimitError
+		var limit *limitError
 		if errors.As(err, &limit) {
 			limit.Bound += " isolated ones of one client"
 		}
 		return nil, err
 	}
 	defer finish()
-	r := Request{
+	r := request{
 		Name:      call.Name,
 		Arguments: call.Arguments,
 		Caller:    call.Caller,
@@ -240,7 +240,7 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		inside, r.Limits.FileSize = r.quota.ctx, r.quota.fileSize
 		r.Dir = r.space.Dir()
 	}
-	r.soon = func(a Response) {
+	r.soon = func(a response) {
 		r.quota.gone()
 		s.printed(context.WithoutCancel(ctx), call.Name, a)
 	}
@@ -265,7 +265,7 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 }
 
 // printed logs the standard output and error of a call.
-func (s *Sandbox) printed(ctx context.Context, tool string, a Response) {
+func (s *Sandbox) printed(ctx context.Context, tool string, a response) {
 	if logger := s.logger.Load(); len(a.Printed) > 0 && logger.Enabled(ctx, slog.LevelDebug) {
 		logger.DebugContext(ctx, "an isolated call printed", "tool", tool, "printed",
 			string(a.Printed))
@@ -291,20 +291,20 @@ func (s *Sandbox) ClearWorkspace(ctx context.Context, client isolate.Client) (
 }
 
 // named returns the error of a call with the limit as the client sees it.
-func (r Request) named(err error, standard Limits) error {
-	var limit *LimitError
+func (r request) named(err error, standard Limits) error {
+	var limit *limitError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		// Any deadline counts: the server's own is the call's.
-		return &LimitError{Limit: Timeout, Bound: bound(Timeout, r.Limits.over(standard))}
-	case errors.As(err, &limit) && limit.Limit == FileSize && r.space != nil &&
+		return &limitError{Limit: limitTime, Bound: bound(limitTime, r.Limits.over(standard))}
+	case errors.As(err, &limit) && limit.Limit == limitFileSize && r.space != nil &&
 		r.Limits.FileSize < standard.FileSize:
 		return r.space.full()
 	}
 	return err
 }
 
-// Options configure a [Sandbox] and the [Pool] in it. The zero value is the safe one.
+// Options configure a [Sandbox] and its pool of helpers. The zero value is the safe one.
 type Options struct {
 	// Workspaces is the folder of the clients' workspaces. It contains nothing else, and belongs to
 	// this sandbox alone. It is created if it does not exist. A pool without a sandbox does not use
@@ -316,17 +316,17 @@ type Options struct {
 	// Warm is the number of helpers that are kept ready. Each has the memory of the program just
 	// started, some 10 MB. Zero is 4.
 	Warm int
-	// WarmNet is the number of further helpers that are kept ready for calls with Request.Net.
+	// WarmNet is the number of further helpers that are kept ready for calls that connect.
 	// Other such calls wait some milliseconds for a helper. Zero is none, or 2 in a sandbox of a
 	// server with isolated tools that connect.
 	WarmNet int
 	// Max is the number of calls that run at a time. A further call waits a quarter of a second, or
 	// two seconds if processes of an ended call are still ending. If no call has ended by then,
-	// it is a [*LimitError] with limit Concurrency. Zero is 64.
+	// it ends with an error that names this limit. Zero is 64.
 	Max int
 	// Share is the number of calls of one client that run at a time, over all tools. A further call
-	// is a [*LimitError] at once. Anonymous callers are one client. A pool without a sandbox does
-	// not know clients. Zero is half of Max, and at least 1.
+	// ends with such an error at once. Anonymous callers are one client. A pool without a sandbox
+	// does not know clients. Zero is half of Max, and at least 1.
 	Share int
 	// Limits are those of requests that have none of their own. Zero is the defaults of [Limits].
 	Limits Limits
@@ -343,7 +343,7 @@ type Options struct {
 	// GOMAXPROCS=2: a call that keeps every processor busy delays the others, and fewer threads are
 	// confined faster.
 	Env []string
-	// NetPaths are files and folders that calls with Request.Net may read. Paths that do not exist
+	// NetPaths are files and folders that calls that connect may read. Paths that do not exist
 	// are left out. Nil is the files that resolve names, and the certificates of authorities, but
 	// no folders that contain private keys.
 	NetPaths []string
@@ -352,7 +352,7 @@ type Options struct {
 	// has a cgroup, and Limits.Memory and Limits.Processes bound all processes of a call together.
 	// Empty bounds them as the comments of these limits describe.
 	Cgroup string
-	// BestEffort starts without the parts that the system lacks, which [Pool.Missing] lists. In a
+	// BestEffort starts without the parts that the system lacks, which the log lists. In a
 	// sandbox, runtime.Options.SandboxBestEffort sets it.
 	BestEffort bool
 	// RequireMountNamespace refuses to start on a system without mount namespaces. Without it such

@@ -258,7 +258,7 @@ func TestTwoServersShareASandbox(t *testing.T) {
 func TestWhatTheSystemLacksIsForEachServerToAccept(t *testing.T) {
 	s, _ := started(t, Options{Warm: 1})
 	s.pool.Load().host.missing = []string{"Landlock: none", "seccomp: none"}
-	var missing *MissingError
+	var missing *missingError
 	if err := s.Start(isolate.Start{Isolated: []string{"echo"}}); !errors.As(err, &missing) {
 		t.Errorf("a server that accepts nothing less: %v", err)
 	}
@@ -381,7 +381,7 @@ func TestVariablesThatDoNotFitAnyMoreFailTheCall(t *testing.T) {
 				t.Error(err)
 			}
 		}})
-	if limitOfErr(err) != Quota {
+	if limitOfErr(err) != limitQuota {
 		t.Errorf("the call ended with %v", err)
 	}
 	if value, _ := space.Get("mine"); value != "1" || len(space.Variables()) != 1 {
@@ -464,13 +464,13 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 			_, err := runIsolated(t, s, ann, isolate.Call{Name: test.handler,
 				Timeout: 20 * time.Second})
 			if test.bound == "" {
-				if !errors.As(err, new(*HandlerError)) || !strings.Contains(err.Error(),
+				if !errors.As(err, new(*handlerError)) || !strings.Contains(err.Error(),
 					unix.EOPNOTSUPP.Error()) {
 					t.Errorf("it ended with %v", err)
 				}
 				return
 			}
-			if limitOfErr(err) != Quota || !strings.Contains(err.Error(), test.bound) {
+			if limitOfErr(err) != limitQuota || !strings.Contains(err.Error(), test.bound) {
 				t.Fatalf("it ended with %v", err)
 			}
 			if got, err := runIsolated(t, s, bob, isolate.Call{Name: "keep a file",
@@ -478,7 +478,7 @@ func TestNoCallFillsTheDisk(t *testing.T) {
 				t.Errorf("another client: %q, %v", got, err)
 			}
 			_, err = runIsolated(t, s, ann, isolate.Call{Name: "write a little"})
-			if limitOfErr(err) != Quota {
+			if limitOfErr(err) != limitQuota {
 				t.Errorf("the next call wrote: %v", err)
 			}
 			// deeper than what a call could take apart in its time
@@ -518,7 +518,7 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 	}
 	echo := isolate.Call{Name: "echo", Arguments: json.RawMessage("1")}
 	for range 3 {
-		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != Concurrency ||
+		if _, err := runIsolated(t, s, ann, echo); limitOfErr(err) != limitCalls ||
 			!strings.Contains(err.Error(), "2 isolated ones of one client") {
 			t.Errorf("a third call of one client: %v", err)
 		}
@@ -537,10 +537,10 @@ func TestOneCallAfterAnotherIsNoneTooMany(t *testing.T) {
 
 func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{slots: make(chan struct{}, 1), closing: make(chan struct{}),
+		p := &pool{slots: make(chan struct{}, 1), closing: make(chan struct{}),
 			options: Options{Max: 1}}
 		p.slots <- struct{}{}
-		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+		if err := p.slot(t.Context()); limitOfErr(err) != limitCalls {
 			t.Errorf("a slot of a call that runs: %v", err)
 		}
 		ctx, stop := context.WithTimeout(t.Context(), slotWithin/2)
@@ -554,7 +554,7 @@ func TestASlotThatIsAboutToBeFreeIsWaitedFor(t *testing.T) {
 			t.Errorf("a slot of a call that has ended: %v", err)
 		}
 		p.ending.Add(1)
-		if err := p.slot(t.Context()); limitOfErr(err) != Concurrency {
+		if err := p.slot(t.Context()); limitOfErr(err) != limitCalls {
 			t.Errorf("a slot that does not become free: %v", err)
 		}
 	})
@@ -653,7 +653,7 @@ func TestErrorsOfIsolatedCallsAreTheServers(t *testing.T) {
 		return err
 	}
 	// A deadline of the server's, which began earlier, is no other limit.
-	if err := wait(context.DeadlineExceeded); limitOfErr(err) != Timeout ||
+	if err := wait(context.DeadlineExceeded); limitOfErr(err) != limitTime ||
 		!strings.Contains(err.Error(), "1m") {
 		t.Errorf("the server's deadline: %v", err)
 	}

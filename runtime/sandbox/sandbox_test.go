@@ -93,7 +93,7 @@ func TestBoundsAreForAClientAndATool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Enter(t.Context(), ann, "copy", one); limitOfErr(err) != Concurrency {
+	if _, _, err := s.Enter(t.Context(), ann, "copy", one); limitOfErr(err) != limitCalls {
 		t.Errorf("a second call at a time: %v", err)
 	}
 	for _, other := range []struct {

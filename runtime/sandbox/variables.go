@@ -17,7 +17,7 @@ func (s *ClientWorkspace) Get(name string) (value string, found bool) {
 	return value, found
 }
 
-// Set sets a variable. If that would exceed the quota, it returns a [*LimitError] and keeps the
+// Set sets a variable. If that would exceed the quota, it returns a [*limitError] and keeps the
 // old value.
 func (s *ClientWorkspace) Set(name, value string) error {
 	s.mu.Lock()
@@ -38,13 +38,13 @@ func (s *ClientWorkspace) Set(name, value string) error {
 	return nil
 }
 
-// fit returns a [*LimitError] if the number of variables or of their bytes exceeds the quota.
+// fit returns a [*limitError] if the number of variables or of their bytes exceeds the quota.
 func (o WorkspaceOptions) fit(number, bytes int) error {
 	switch {
 	case number > o.Variables:
-		return &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d variables", o.Variables)}
+		return &limitError{Limit: limitQuota, Bound: fmt.Sprintf("%d variables", o.Variables)}
 	case bytes > o.VariableBytes:
-		return &LimitError{Limit: Quota, Bound: size(int64(o.VariableBytes)) + " of variables"}
+		return &limitError{Limit: limitQuota, Bound: size(int64(o.VariableBytes)) + " of variables"}
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (s *ClientWorkspace) snapshot() *workspaceCopy {
 
 // workspace returns the workspace of the helper's handler.
 func (b *workspaceCopy) workspace(dir *os.Root) *ClientWorkspace {
-	s := &ClientWorkspace{all: &Workspaces{options: b.Quota}, dir: dir,
+	s := &ClientWorkspace{all: &workspaces{options: b.Quota}, dir: dir,
 		variables: map[string]string{}}
 	for _, v := range b.Variables {
 		s.variables[string(v.Name)] = string(v.Value)
@@ -167,7 +167,7 @@ func readList[T any](text json.RawMessage, most int) (all []T, err error) {
 	return all, nil
 }
 
-// apply applies all changes of a helper's handler, or returns a [*LimitError] and applies none:
+// apply applies all changes of a helper's handler, or returns a [*limitError] and applies none:
 // another call may have set some meanwhile.
 func (s *ClientWorkspace) apply(j journal) error {
 	s.mu.Lock()

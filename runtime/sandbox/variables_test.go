@@ -11,7 +11,7 @@ import (
 // TestVariablesComeBackAsAHandlerLeftThem takes variables to a helper and back, as a handler there
 // changes them.
 func TestVariablesComeBackAsAHandlerLeftThem(t *testing.T) {
-	all := &Workspaces{options: WorkspaceOptions{Variables: 4, VariableBytes: 60}}
+	all := &workspaces{options: WorkspaceOptions{Variables: 4, VariableBytes: 60}}
 	name := rapid.SampledFrom([]string{"a", "bb", "\xff\x00", "é"})
 	value := rapid.SampledFrom([]string{"", "1", "\xfe", "text"})
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +67,7 @@ func TestVariablesComeBackAsAHandlerLeftThem(t *testing.T) {
 }
 
 func TestWhatAnotherCallHasSetMeanwhileStays(t *testing.T) {
-	all := &Workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 8}}
+	all := &workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 8}}
 	server := &ClientWorkspace{all: all}
 	set := func(s *ClientWorkspace, name, value string) {
 		t.Helper()
@@ -93,7 +93,7 @@ func TestWhatAnotherCallHasSetMeanwhileStays(t *testing.T) {
 		"too long": {Unset: [][]byte{[]byte("b")},
 			Set: []variable{{Name: []byte("c"), Value: []byte("12345678")}}},
 	} {
-		if err := server.apply(j); limitOfErr(err) != Quota {
+		if err := server.apply(j); limitOfErr(err) != limitQuota {
 			t.Errorf("%s: %v", what, err)
 		}
 		if !maps.Equal(server.Variables(), before) {

@@ -47,7 +47,7 @@ type order struct {
 	Name  string
 	Files []string // names of the first descriptors
 	Dir   bool     // whether the next one is the directory
-	Paths []Access // the access of the last ones
+	Paths []rights // the access of the last ones
 	// Names are the names of all descriptors that a helper with mounts has to show, or to find.
 	// Links are further names of them.
 	Names  []string      `json:",omitempty"`
@@ -57,7 +57,7 @@ type order struct {
 	Full   string         `json:",omitempty"` // the quota of the workspace that was exceeded before
 	// NoSpace is the reason of a missing workspace, and NoSpaceLimit the limit in it.
 	NoSpace      string      `json:",omitempty"`
-	NoSpaceLimit *LimitError `json:",omitempty"`
+	NoSpaceLimit *limitError `json:",omitempty"`
 	Emits        bool        `json:",omitempty"` // emissions are accepted
 	// Lengths of the data after it.
 	Arguments, Caller int
@@ -66,10 +66,10 @@ type order struct {
 // failure is the reason of a missing result.
 type failure struct {
 	Message string
-	Limit   Limit  `json:",omitempty"`
-	Bound   string `json:",omitempty"` // of the limit, if it is not the call's
-	Panic   bool   `json:",omitempty"`
-	Stack   string `json:",omitempty"`
+	Limit   limitName `json:",omitempty"`
+	Bound   string    `json:",omitempty"` // of the limit, if it is not the call's
+	Panic   bool      `json:",omitempty"`
+	Stack   string    `json:",omitempty"`
 	// Setup reports that the handler did not run: the helper could not be confined.
 	Setup bool `json:",omitempty"`
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
 )
 
-// WorkspaceOptions configure [Workspaces].
+// WorkspaceOptions configure the workspaces of clients.
 type WorkspaceOptions struct {
 	// Bytes is the size of a client's directory. Zero is 64 MiB.
 	Bytes int64
@@ -36,10 +36,10 @@ type WorkspaceOptions struct {
 	UID, GID int
 }
 
-// Workspaces keeps a directory and variables for each client. Directories remain after the server
+// workspaces keeps a directory and variables for each client. Directories remain after the server
 // ends, and the next start removes expired ones. Variables do not remain. It is safe for
 // concurrent use, by one server on one directory.
-type Workspaces struct {
+type workspaces struct {
 	options WorkspaceOptions
 	root    *os.Root
 
@@ -57,7 +57,7 @@ type Workspaces struct {
 
 // ClientWorkspace is the workspace of one client. It is safe for concurrent use.
 type ClientWorkspace struct {
-	all  *Workspaces
+	all  *workspaces
 	name string
 
 	// Guarded by the mutex of all.
@@ -73,9 +73,9 @@ type ClientWorkspace struct {
 	calls        sync.WaitGroup       // isolated calls with processes
 }
 
-// NewWorkspaces keeps workspaces in an existing directory, which must contain nothing else. Close
+// openSpaces keeps workspaces in an existing directory, which must contain nothing else. Close
 // it after the last workspace was released.
-func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
+func openSpaces(root *os.Root, o WorkspaceOptions) (*workspaces, error) {
 	if o.Bytes < 0 || o.Files < 0 || o.Variables < 0 || o.VariableBytes < 0 || o.Idle < 0 ||
 		o.Clients < 0 || o.UID < 0 || o.GID < 0 {
 		return nil, errors.New("sandbox.WorkspaceOptions must not have negative numbers")
@@ -88,7 +88,7 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 	fill(&o.Clients, 10_000)
 	fill(&o.UID, 65534)
 	fill(&o.GID, 65534)
-	w := &Workspaces{
+	w := &workspaces{
 		options: o, root: root,
 		spaces: map[string]*ClientWorkspace{}, clearing: map[string]chan struct{}{},
 	}
@@ -118,7 +118,7 @@ func NewWorkspaces(root *os.Root, o WorkspaceOptions) (*Workspaces, error) {
 // Acquire returns a client's workspace, or a new one if there is none or it has expired. It does
 // not expire until release is called, once or more often. Each client identifier has its own
 // workspace; its form does not matter.
-func (w *Workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
+func (w *workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
 	space, leave, err := w.acquire(client)
 	return space, func() { leave(true) }, err
 }
@@ -130,7 +130,7 @@ func nameOf(client string) string {
 }
 
 // acquire is Acquire. A workspace that was not used expires as if it had not been acquired.
-func (w *Workspaces) acquire(client string) (
+func (w *workspaces) acquire(client string) (
 	space *ClientWorkspace, release func(used bool), err error) {
 	name := nameOf(client)
 	now := time.Now()
@@ -149,7 +149,7 @@ func (w *Workspaces) acquire(client string) (
 	}
 	if !known {
 		if len(w.spaces) >= w.options.Clients {
-			return nil, nil, &LimitError{Limit: Quota, Bound: fmt.Sprintf("%d clients",
+			return nil, nil, &limitError{Limit: limitQuota, Bound: fmt.Sprintf("%d clients",
 				w.options.Clients)}
 		}
 		space = &ClientWorkspace{all: w, name: name, last: now}
@@ -184,7 +184,7 @@ func (w *Workspaces) acquire(client string) (
 }
 
 // open opens or creates a directory.
-func (w *Workspaces) open(name string) (*os.Root, error) {
+func (w *workspaces) open(name string) (*os.Root, error) {
 	dir, err := w.root.OpenRoot(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return dir, err
@@ -202,7 +202,7 @@ func (w *Workspaces) open(name string) (*os.Root, error) {
 }
 
 // sweep begins to remove expired workspaces. w.mu is held. The next sweep retries failures.
-func (w *Workspaces) sweep(now time.Time) {
+func (w *workspaces) sweep(now time.Time) {
 	w.swept = now
 	for _, space := range w.spaces {
 		if space.expired(now) {
@@ -218,7 +218,7 @@ func (s *ClientWorkspace) expired(now time.Time) bool {
 
 // moveAside renames a workspace, so that its client can have another one. w.mu is held. If the
 // server is killed before the removal, the directory expires like a workspace.
-func (w *Workspaces) moveAside(s *ClientWorkspace) error {
+func (w *workspaces) moveAside(s *ClientWorkspace) error {
 	aside := folder.SpareName()
 	if err := w.root.Rename(s.name, aside); err == nil {
 		w.doomed = append(w.doomed, aside)
@@ -231,7 +231,7 @@ func (w *Workspaces) moveAside(s *ClientWorkspace) error {
 
 // remove begins to remove the directories that were moved aside. w.mu is held, but not during the
 // removal, which may take long.
-func (w *Workspaces) remove() {
+func (w *workspaces) remove() {
 	names := w.doomed
 	w.doomed = nil
 	if len(names) == 0 {
@@ -251,7 +251,7 @@ func (w *Workspaces) remove() {
 }
 
 // removeOne removes a directory that was moved aside.
-func (w *Workspaces) removeOne(name string) error {
+func (w *workspaces) removeOne(name string) error {
 	dir, err := w.root.OpenRoot(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -270,7 +270,7 @@ func (w *Workspaces) removeOne(name string) error {
 // waits for its removal. Handlers in the server keep the old one, but cannot create files in it. A
 // client's workspaces are cleared one at a time, so that it never has more than two. If the context
 // ends before, the removal goes on.
-func (w *Workspaces) clear(ctx context.Context, client string) (found bool, err error) {
+func (w *workspaces) clear(ctx context.Context, client string) (found bool, err error) {
 	name := nameOf(client)
 	w.mu.Lock()
 	for w.clearing[name] != nil {
@@ -366,18 +366,13 @@ var (
 // variables.
 //
 // The workspace is valid until the handler returns. Workspace returns an error if the server
-// keeps no workspaces, for anonymous callers, and after the call. The error is a [*LimitError] if
+// keeps no workspaces, for anonymous callers, and after the call. The error is a [*limitError] if
 // the server has the maximum number of workspaces.
 func Workspace(ctx context.Context) (*ClientWorkspace, error) {
 	if from, found := ctx.Value(workspaceKey{}).(workspaceSource); found {
 		return from()
 	}
 	return nil, errKeepsNone
-}
-
-// WithWorkspace returns a context that carries a workspace, for tests of handlers.
-func WithWorkspace(ctx context.Context, space *ClientWorkspace) context.Context {
-	return withWorkspace(ctx, space, nil)
 }
 
 func withWorkspace(ctx context.Context, space *ClientWorkspace, err error) context.Context {
@@ -394,7 +389,7 @@ type workspaceSource func() (*ClientWorkspace, error)
 // and few use a workspace.
 type visit struct {
 	context.Context
-	spaces *Workspaces // nil without workspaces
+	spaces *workspaces // nil without workspaces
 	client isolate.Client
 	limits func() // leaves the limiter
 

@@ -11,21 +11,21 @@ import (
 	"pgregory.net/rapid"
 )
 
-func newWorkspaces(t *testing.T, o WorkspaceOptions) (*Workspaces, *os.Root) {
+func newWorkspaces(t *testing.T, o WorkspaceOptions) (*workspaces, *os.Root) {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
-	w, err := NewWorkspaces(root, o)
+	w, err := openSpaces(root, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w, root
 }
 
-func acquire(t *testing.T, w *Workspaces, client string) (*ClientWorkspace, func()) {
+func acquire(t *testing.T, w *workspaces, client string) (*ClientWorkspace, func()) {
 	t.Helper()
 	space, release, err := w.Acquire(client)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestAWorkspaceExpiresWhenNobodyUsesIt(t *testing.T) {
 	if err := root.Chtimes(fresh.name, time.Now(), time.Now().Add(-2*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWorkspaces(root, WorkspaceOptions{Idle: time.Hour}); err != nil {
+	if _, err := openSpaces(root, WorkspaceOptions{Idle: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if entries, err := fs.ReadDir(root.FS(), "."); err != nil || len(entries) != 0 {
@@ -133,7 +133,7 @@ func TestQuotaOfADirectory(t *testing.T) {
 	if err := space.Dir().WriteFile("g", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := space.Room(); limitOfErr(err) != Quota {
+	if _, err := space.Room(); limitOfErr(err) != limitQuota {
 		t.Errorf("too many files: %v", err)
 	}
 	if err := space.Clear(); err != nil {
@@ -142,14 +142,14 @@ func TestQuotaOfADirectory(t *testing.T) {
 	if err := space.Dir().WriteFile("f", make([]byte, 1000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := space.Room(); limitOfErr(err) != Quota {
+	if _, err := space.Room(); limitOfErr(err) != limitQuota {
 		t.Errorf("too many bytes: %v", err)
 	}
 }
 
 func TestVariablesStayWithinTheirQuota(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := &Workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 20}}
+		all := &workspaces{options: WorkspaceOptions{Variables: 3, VariableBytes: 20}}
 		space := &ClientWorkspace{all: all}
 		model := map[string]string{}
 		total := func() (n int) {
@@ -176,7 +176,7 @@ func TestVariablesStayWithinTheirQuota(t *testing.T) {
 				}
 			}
 			if err := space.Set(name, value); (err == nil) != fits ||
-				err != nil && limitOfErr(err) != Quota {
+				err != nil && limitOfErr(err) != limitQuota {
 				t.Fatalf("set %s to %q with %v: %v", name, value, model, err)
 			}
 			if space.bytes != total() || len(space.Variables()) != len(model) {
@@ -191,7 +191,7 @@ func TestClientsAreBounded(t *testing.T) {
 	acquire(t, w, "a")
 	acquire(t, w, "b")
 	acquire(t, w, "a")
-	if _, _, err := w.Acquire("c"); limitOfErr(err) != Quota {
+	if _, _, err := w.Acquire("c"); limitOfErr(err) != limitQuota {
 		t.Errorf("a third client: %v", err)
 	}
 }
@@ -199,7 +199,7 @@ func TestClientsAreBounded(t *testing.T) {
 func TestWorkspaceOfAContext(t *testing.T) {
 	w, root := newWorkspaces(t, WorkspaceOptions{})
 	space, _ := acquire(t, w, "a")
-	if got, err := Workspace(WithWorkspace(context.Background(), space)); got != space || err != nil {
+	if got, err := Workspace(withWorkspace(context.Background(), space, nil)); got != space || err != nil {
 		t.Errorf("another workspace: %v, %v", got, err)
 	}
 	if got, err := Workspace(context.Background()); got != nil || !errors.Is(err, errKeepsNone) {
@@ -208,10 +208,10 @@ func TestWorkspaceOfAContext(t *testing.T) {
 	if err := root.WriteFile("stray", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewWorkspaces(root, WorkspaceOptions{}); err == nil {
+	if _, err := openSpaces(root, WorkspaceOptions{}); err == nil {
 		t.Error("a directory with other things in it was taken")
 	}
-	if _, err := NewWorkspaces(root, WorkspaceOptions{Files: -1}); err == nil {
+	if _, err := openSpaces(root, WorkspaceOptions{Files: -1}); err == nil {
 		t.Error("a quota below zero was taken")
 	}
 }
@@ -278,7 +278,7 @@ func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 	if _, _, err := w.Acquire("b"); err == nil {
 		t.Error("an expired workspace was made anew without removing the old one")
 	}
-	if _, err := NewWorkspaces(root, WorkspaceOptions{}); err == nil {
+	if _, err := openSpaces(root, WorkspaceOptions{}); err == nil {
 		t.Error("workspaces in a folder that is closed")
 	}
 }

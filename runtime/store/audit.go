@@ -80,7 +80,7 @@ const batch = 256
 const columns = 8
 
 // keysOf returns the search keys of an event. The status is the event's Failure, or its Status
-// without one: see [audit.OutcomeWords].
+// without one: see [audit.Status.Words].
 func keysOf(e *audit.Event) [columns - 1]string {
 	keys := [...]string{string(e.Type), cmp.Or(string(e.Failure), string(e.Status)), e.RequestID,
 		e.Issuer, e.Principal, e.Client, e.Tool}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // Catalog is a named group of tools.
@@ -66,7 +67,7 @@ func (c Catalog) differences(before Catalog) (text string) {
 func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool,
 	by audit.Event) (c Catalog, err error) {
 	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name),
-		checkText("description", description, MaxDescription)); err != nil {
+		checkText("description", description, maxDescription)); err != nil {
 		return Catalog{}, invalid("create catalog", err)
 	}
 	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
@@ -81,7 +82,7 @@ func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description s
 		if err != nil {
 			return done{}, err
 		}
-		return done{ChangedCatalog, c.object(c.Name)}, t.bounded(in.String(), "catalogs",
+		return done{storechange.Catalog, c.object(c.Name)}, t.bounded(in.String(), "catalogs",
 			t.limits.catalogsOf(in), in.within(stmt(`SELECT id FROM tool_catalogs WHERE TRUE`)))
 	})
 	return only(c, err)
@@ -107,7 +108,7 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 		problem = first(problem, checkName("catalog", *patch.Name))
 	}
 	if patch.Description != nil {
-		problem = first(problem, checkText("description", *patch.Description, MaxDescription))
+		problem = first(problem, checkText("description", *patch.Description, maxDescription))
 	}
 	if problem != nil {
 		return Catalog{}, invalid("update catalog", problem)
@@ -129,7 +130,7 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 			q.and(`, is_active = ?`, *patch.Active)
 		}
 		c, err = catalogs.update(t, q, in, id, version)
-		return done{ChangedCatalog, c.object(before.Name) + c.differences(before)}, err
+		return done{storechange.Catalog, c.object(before.Name) + c.differences(before)}, err
 	})
 	return only(c, err)
 }
@@ -151,7 +152,7 @@ func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64,
 			return done{}, err
 		}
 		c, err := catalogs.delete(t, in, id, version)
-		return done{ChangedCatalog, c.object(c.Name) + with}, err
+		return done{storechange.Catalog, c.object(c.Name) + with}, err
 	})
 }
 
@@ -221,7 +222,7 @@ func (t *tx) catalogFor(in Scope, id int64) (Catalog, error) {
 // AddEntry adds a tool to a catalog of a scope.
 func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, module string,
 	by audit.Event) (e Entry, err error) {
-	if err := first(checkTool(tool), checkText("module", module, MaxModule)); err != nil {
+	if err := first(checkTool(tool), checkText("module", module, maxModule)); err != nil {
 		return Entry{}, invalid("create entry", err)
 	}
 	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
@@ -245,7 +246,7 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 }
 
 func (c Catalog) entryDone(tool string) done {
-	return done{ChangedEntry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
+	return done{storechange.Entry, fmt.Sprintf("entry %s of catalog %d", tool, c.ID)}
 }
 
 // RemoveEntry removes a tool from a catalog of a scope.
@@ -344,7 +345,7 @@ func (s *Store) SwitchTool(ctx context.Context, name string, off bool, by audit.
 		_, err := stmt(`INSERT INTO tool_switches (name, is_off, updated_at) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET is_off = excluded.is_off, updated_at = excluded.updated_at`,
 			name, off, t.engine.moment(t.now)).exec(ctx, t)
-		return done{ChangedTool, "tool " + name}, err
+		return done{storechange.Tool, "tool " + name}, err
 	})
 }
 

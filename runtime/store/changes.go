@@ -8,43 +8,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // channel is the notification channel of a store's changes. Channels belong to a database, and a
 // store to one schema of it.
 const channel = `'mcpgen_' || md5(current_schema())`
-
-// Kind is the kind of a [Change].
-type Kind string
-
-// The kinds of changes.
-const (
-	// Everything means that everything may have changed: read again what you keep. It comes first,
-	// after a lost connection, and in place of changes that were missed or not received in time.
-	Everything Kind = "everything"
-	// Deaf means that no changes are received until the next Everything. On PostgreSQL, it comes
-	// once for each connection that is lost or cannot be made.
-	Deaf           Kind = "deaf"
-	ChangedOrg     Kind = "org"     // with all that is in it when it is deleted
-	ChangedTeam    Kind = "team"    // with all that is in it when it is deleted
-	ChangedMember  Kind = "member"  // of an organization or a team
-	ChangedCatalog Kind = "catalog" // a tool catalog itself
-	ChangedEntry   Kind = "entry"   // a tool in a catalog
-	ChangedTool    Kind = "tool"    // switched off or on
-	ChangedAudit   Kind = "audit"   // the oldest events were pruned
-	ChangedGrant   Kind = "grant"   // to a client, or a request for one that was approved
-	ChangedRequest Kind = "request" // for a grant: a new one, or one that was denied
-)
-
-// Change contains the kind of a created, updated or deleted item, without its id or its new
-// value. PostgreSQL sends a notification to every role that may connect to the database, so it
-// contains no more.
-type Change struct {
-	Kind Kind `json:"kind"`
-	// Revision counts the changes of a database, in the order of their commits. After a restore from
-	// a backup it is lower than before, and the kind is [Everything].
-	Revision int64 `json:"revision"`
-}
 
 const (
 	// quiet is how long a follower relies on notifications before it compares the revision.
@@ -57,18 +27,18 @@ const (
 	backlog = 256
 )
 
-// Changes sends the changes of the database until ctx ends or the store is closed, and then
-// closes the channel. It starts with [Everything] once notifications arrive: a read after it
-// misses no change. [Deaf] reports that none arrive. A slow follower delays no other: it gets
-// Everything in place of the changes that it missed.
+// Changes sends the changes of the database until ctx ends or the store is closed, and then closes
+// the channel. It starts with [storechange.Everything] once notifications arrive: a read after it
+// misses no change. [storechange.Deaf] reports that none arrive. A slow follower delays no other:
+// it gets Everything in place of the changes that it missed.
 //
 // On PostgreSQL each follower has its own connection, and receives the changes of all processes
 // as they are committed. On SQLite, changes of this process are sent at once. Those of another
 // process arrive within half a minute, as Everything.
-func (s *Store) Changes(ctx context.Context) <-chan Change {
+func (s *Store) Changes(ctx context.Context) <-chan storechange.Change {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.closing, cancel)
-	out, box := make(chan Change), &mailbox{signal: make(chan struct{}, 1)}
+	out, box := make(chan storechange.Change), &mailbox{signal: make(chan struct{}, 1)}
 	var attending sync.WaitGroup
 	attending.Go(func() { s.attend(ctx, box) })
 	s.follow(func() {
@@ -224,7 +194,7 @@ func wake(due chan struct{}) {
 // missed notification.
 type mailbox struct {
 	mu      sync.Mutex
-	pending []Change
+	pending []storechange.Change
 	deaf    bool          // no notifications arrive
 	last    int64         // the newest revision that was put into pending
 	signal  chan struct{} // of size one: a change is pending
@@ -233,7 +203,7 @@ type mailbox struct {
 // receive processes a notification; at is the revision that was read after it. Any role that may
 // connect can send notifications, so only the revision is trusted.
 func (b *mailbox) receive(payload string, at int64) {
-	var c Change
+	var c storechange.Change
 	if err := json.Unmarshal([]byte(payload), &c); err != nil || !slices.Contains(changed, c.Kind) {
 		b.saw(at)
 		return
@@ -242,19 +212,20 @@ func (b *mailbox) receive(payload string, at int64) {
 }
 
 // changed are the kinds that are announced.
-var changed = []Kind{ChangedOrg, ChangedTeam, ChangedMember, ChangedCatalog, ChangedEntry,
-	ChangedTool, ChangedAudit, ChangedGrant, ChangedRequest}
+var changed = []storechange.Kind{storechange.Org, storechange.Team, storechange.Member,
+	storechange.Catalog, storechange.Entry, storechange.Tool, storechange.Audit,
+	storechange.Grant, storechange.Request}
 
 // put adds the change of a revision; at is the revision that was read after it. Each revision is
 // announced once: if two notifications name the same one, either may be forged.
-func (b *mailbox) put(c Change, at int64) {
+func (b *mailbox) put(c storechange.Change, at int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case c.Revision > at:
 		b.see(at) // a change that does not exist
 	case c.Revision != b.last+1 || len(b.pending) >= backlog || len(b.pending) > 0 &&
-		b.pending[len(b.pending)-1].Kind == Everything:
+		b.pending[len(b.pending)-1].Kind == storechange.Everything:
 		b.all(min(at, max(b.last, c.Revision)))
 	default:
 		b.pending, b.last = append(b.pending, c), c.Revision
@@ -272,12 +243,15 @@ func (b *mailbox) everything(at int64) {
 // all replaces the pending changes with Everything, and keeps a pending Deaf.
 func (b *mailbox) all(at int64) {
 	b.deaf = false
-	wasDeaf := slices.ContainsFunc(b.pending, func(c Change) bool { return c.Kind == Deaf })
+	wasDeaf := slices.ContainsFunc(b.pending, func(c storechange.Change) bool {
+		return c.Kind == storechange.Deaf
+	})
 	b.last, b.pending = at, b.pending[:0]
 	if wasDeaf {
-		b.pending = append(b.pending, Change{Kind: Deaf})
+		b.pending = append(b.pending, storechange.Change{Kind: storechange.Deaf})
 	}
-	b.pending = append(b.pending, Change{Kind: Everything, Revision: b.last})
+	b.pending = append(b.pending,
+		storechange.Change{Kind: storechange.Everything, Revision: b.last})
 	wake(b.signal)
 }
 
@@ -286,7 +260,7 @@ func (b *mailbox) lost() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.deaf {
-		b.deaf, b.pending = true, append(b.pending, Change{Kind: Deaf})
+		b.deaf, b.pending = true, append(b.pending, storechange.Change{Kind: storechange.Deaf})
 		wake(b.signal)
 	}
 }
@@ -304,11 +278,11 @@ func (b *mailbox) see(at int64) {
 	}
 }
 
-func (b *mailbox) take() (Change, bool) {
+func (b *mailbox) take() (storechange.Change, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.pending) == 0 {
-		return Change{}, false
+		return storechange.Change{}, false
 	}
 	c := b.pending[0]
 	b.pending = b.pending[1:]

@@ -13,11 +13,12 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
 // next is the next change, which a test's own deadline bounds.
-func next(t *testing.T, changes <-chan store.Change) store.Change {
+func next(t *testing.T, changes <-chan storechange.Change) storechange.Change {
 	t.Helper()
 	select {
 	case c, ok := <-changes:
@@ -28,14 +29,14 @@ func next(t *testing.T, changes <-chan store.Change) store.Change {
 	case <-time.After(time.Minute):
 		t.Fatal("no notification")
 	}
-	return store.Change{}
+	return storechange.Change{}
 }
 
 // follow follows changes from now on.
-func follow(t *testing.T, s *store.Store) <-chan store.Change {
+func follow(t *testing.T, s *store.Store) <-chan storechange.Change {
 	t.Helper()
 	changes := s.Changes(t.Context())
-	if c := next(t, changes); c.Kind != store.Everything {
+	if c := next(t, changes); c.Kind != storechange.Everything {
 		t.Fatalf("%+v comes first", c)
 	}
 	return changes
@@ -70,11 +71,11 @@ func TestEveryChangeIsSentInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		whole, part, bob, kit, tool := store.ChangedOrg, store.ChangedTeam, store.ChangedMember,
-			store.ChangedCatalog, store.ChangedEntry
-		for i, want := range []store.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool,
-			store.ChangedTool, kit, bob, part, whole} {
-			if got := next(t, changes); got != (store.Change{Kind: want, Revision: int64(i + 1)}) {
+		whole, part, bob, kit, tool := storechange.Org, storechange.Team, storechange.Member,
+			storechange.Catalog, storechange.Entry
+		for i, want := range []storechange.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool,
+			storechange.Tool, kit, bob, part, whole} {
+			if got := next(t, changes); got != (storechange.Change{Kind: want, Revision: int64(i + 1)}) {
 				t.Errorf("%+v, want %s as the %dth", got, want, i+1)
 			}
 		}
@@ -87,11 +88,11 @@ func TestChangesReachTheOtherReplicas(t *testing.T) {
 	ofOne, ofTwo := follow(t, one), follow(t, two)
 	org := must(one.CreateOrg(t.Context(), "org", ada))
 	must(two.CreateTeam(t.Context(), org.ID, "team", ada))
-	for _, changes := range []<-chan store.Change{ofOne, ofTwo} {
-		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Revision != 1 {
+	for _, changes := range []<-chan storechange.Change{ofOne, ofTwo} {
+		if c := next(t, changes); c.Kind != storechange.Org || c.Revision != 1 {
 			t.Errorf("%+v", c)
 		}
-		if c := next(t, changes); c.Kind != store.ChangedTeam || c.Revision != 2 {
+		if c := next(t, changes); c.Kind != storechange.Team || c.Revision != 2 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -107,7 +108,7 @@ func TestStoresOfOneDatabaseInTwoSchemasHearTheirOwn(t *testing.T) {
 	must(b.CreateOrg(t.Context(), "of b", ada))
 	must(b.CreateOrg(t.Context(), "of b too", ada))
 	must(a.CreateOrg(t.Context(), "of a", ada))
-	if c := next(t, ofA); c.Kind != store.ChangedOrg || c.Revision != 1 {
+	if c := next(t, ofA); c.Kind != storechange.Org || c.Revision != 1 {
 		t.Errorf("%+v", c)
 	}
 }
@@ -151,16 +152,16 @@ func TestConnectionThatIsLostWithoutQueriesIsReported(t *testing.T) {
 		must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS false"))
 		must(admin.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`,
 			db.Name))
-		if c := next(t, changes); c != (store.Change{Kind: store.Deaf}) {
+		if c := next(t, changes); c != (storechange.Change{Kind: storechange.Deaf}) {
 			t.Errorf("%+v", c)
 		}
 		late := s.Changes(t.Context()) // of which nothing is ever heard
-		if c := next(t, late); c.Kind != store.Deaf {
+		if c := next(t, late); c.Kind != storechange.Deaf {
 			t.Errorf("%+v", c)
 		}
 		must(admin.Exec("ALTER DATABASE " + db.Name + " ALLOW_CONNECTIONS true"))
-		for _, changes := range []<-chan store.Change{changes, late} {
-			if c := next(t, changes); c.Kind != store.Everything {
+		for _, changes := range []<-chan storechange.Change{changes, late} {
+			if c := next(t, changes); c.Kind != storechange.Everything {
 				t.Errorf("%+v", c)
 			}
 		}
@@ -177,7 +178,7 @@ func TestChangeThatNobodyAnnouncedIsNoticed(t *testing.T) {
 		if _, err := raw(t, url).Exec(`UPDATE store_revision SET revision = 7`); err != nil {
 			t.Fatal(err)
 		}
-		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 7}) {
+		if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 7}) {
 			t.Errorf("%+v", c)
 		}
 		must(s.CreateOrg(t.Context(), "org", ada))
@@ -193,14 +194,14 @@ func TestChangeAfterOneThatWasNotReceivedMeansEverything(t *testing.T) {
 		s := open(t, url)
 		changes := follow(t, s)
 		must(s.CreateOrg(t.Context(), "org", ada))
-		if c := next(t, changes); c.Kind != store.ChangedOrg || c.Revision != 1 {
+		if c := next(t, changes); c.Kind != storechange.Org || c.Revision != 1 {
 			t.Errorf("%+v", c)
 		}
 		if _, err := raw(t, url).Exec(`UPDATE store_revision SET revision = 2`); err != nil {
 			t.Fatal(err)
 		}
 		must(s.CreateOrg(t.Context(), "org 2", ada))
-		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 3}) {
+		if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 3}) {
 			t.Errorf("%+v", c)
 		}
 	})
@@ -216,10 +217,10 @@ func forge(t *testing.T, poor *sql.DB, payload string) {
 }
 
 // switched waits until a follower is notified that switches have changed, as such or as Everything.
-func switched(t *testing.T, changes <-chan store.Change) {
+func switched(t *testing.T, changes <-chan storechange.Change) {
 	t.Helper()
-	for c := next(t, changes); c.Kind != store.ChangedTool &&
-		c.Kind != store.Everything; c = next(t, changes) {
+	for c := next(t, changes); c.Kind != storechange.Tool &&
+		c.Kind != storechange.Everything; c = next(t, changes) {
 	}
 }
 
@@ -248,9 +249,9 @@ func TestWordOfSomebodyElseOnTheChannelHidesNoChange(t *testing.T) {
 		if err := s.SwitchTool(t.Context(), "tool", true, ada); err != nil {
 			t.Fatal(err)
 		}
-		for c := next(t, changes); c.Revision != last+1 || c.Kind != store.ChangedTool &&
-			c.Kind != store.Everything; c = next(t, changes) {
-			if c.Revision > last+1 || c.Kind == store.Deaf {
+		for c := next(t, changes); c.Revision != last+1 || c.Kind != storechange.Tool &&
+			c.Kind != storechange.Everything; c = next(t, changes) {
+			if c.Revision > last+1 || c.Kind == storechange.Deaf {
 				t.Errorf("after %s: %+v", payload, c)
 			}
 		}
@@ -268,11 +269,11 @@ func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
 	// a switch, of which nobody has been told yet
 	must(db.Exec(`UPDATE store_revision SET revision = revision + 1`))
 	forge(t, poor, `{"kind":"org","revision":1}`)
-	if c := next(t, changes); c.Kind != store.ChangedOrg {
+	if c := next(t, changes); c.Kind != storechange.Org {
 		t.Fatalf("%+v", c)
 	}
 	must(db.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), '{"kind":"tool","revision":1}')`))
-	if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 1}) {
+	if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 1}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -293,7 +294,7 @@ func TestNoiseOnTheChannelDoesNotKeepAFollowerFromLooking(t *testing.T) {
 		}
 	})
 	must(db.Exec(`UPDATE store_revision SET revision = 7`))
-	if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 7}) {
+	if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 7}) {
 		t.Errorf("%+v", c)
 	}
 	cancel()
@@ -319,18 +320,18 @@ func TestRestoredDatabaseIsReported(t *testing.T) {
 		}
 		restore(2)
 		switching() // which says so, since nobody looks in the time that this takes
-		if c := next(t, changes); c != (store.Change{Kind: store.Everything, Revision: 3}) {
+		if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 3}) {
 			t.Errorf("%+v", c)
 		}
 		switching()
-		if c := next(t, changes); c != (store.Change{Kind: store.ChangedTool, Revision: 4}) {
+		if c := next(t, changes); c != (storechange.Change{Kind: storechange.Tool, Revision: 4}) {
 			t.Errorf("%+v", c)
 		}
 		other := open(t, url)
 		other.Hasten(time.Millisecond)
 		looking := follow(t, other)
 		restore(1)
-		if c := next(t, looking); c != (store.Change{Kind: store.Everything, Revision: 1}) {
+		if c := next(t, looking); c != (storechange.Change{Kind: storechange.Everything, Revision: 1}) {
 			t.Errorf("%+v", c)
 		}
 		switching()
@@ -354,8 +355,8 @@ func TestNotificationNamesNobodyAndNothing(t *testing.T) {
 	kit := must(s.CreateCatalog(t.Context(), in, "kit", "", true, ada))
 	must(s.AddEntry(t.Context(), in, kit.ID, "tool", "", ada))
 	err := conn.Raw(func(c any) error {
-		for i, kind := range []store.Kind{store.ChangedOrg, store.ChangedMember,
-			store.ChangedCatalog, store.ChangedEntry} {
+		for i, kind := range []storechange.Kind{storechange.Org, storechange.Member,
+			storechange.Catalog, storechange.Entry} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			n, err := c.(*stdlib.Conn).Conn().WaitForNotification(ctx)
 			cancel()
@@ -387,10 +388,10 @@ func TestFollowerThatIsSlowHoldsNobodyUpAndGetsEverything(t *testing.T) {
 				next(t, quick)
 			}
 			c := next(t, slow)
-			for c.Kind != store.Everything && c.Revision < n {
+			for c.Kind != storechange.Everything && c.Revision < n {
 				c = next(t, slow)
 			}
-			if c.Kind == store.Everything {
+			if c.Kind == storechange.Everything {
 				return
 			}
 		}
@@ -456,14 +457,14 @@ func TestChangesEndWithTheirContextAndWithTheStore(t *testing.T) {
 		for range first {
 		}
 		must(s.CreateOrg(t.Context(), "org", ada))
-		if c := next(t, second); c.Kind != store.ChangedOrg {
+		if c := next(t, second); c.Kind != storechange.Org {
 			t.Errorf("%+v", c)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 		for c := range second {
-			if c.Kind == store.Deaf {
+			if c.Kind == storechange.Deaf {
 				t.Error("the end of the store is reported as a lost connection")
 			}
 		}

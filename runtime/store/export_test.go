@@ -65,3 +65,10 @@ func (s *Store) Kept() int {
 	defer p.mu.Unlock()
 	return len(p.kept)
 }
+
+// Names for tests from outside.
+const (
+	MaxDescription = maxDescription
+	MaxIdentity    = maxIdentity
+	MaxUpdates     = maxUpdates
+)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 const (
@@ -90,7 +91,7 @@ func (s *Store) Grant(ctx context.Context, g grant.Grant, by audit.Event) (
 		}
 		var object string
 		made, object, err = t.grant(g)
-		return done{ChangedGrant, object}, err
+		return done{storechange.Grant, object}, err
 	})
 	return only(made, err)
 }
@@ -178,7 +179,7 @@ func (s *Store) RevokeGrants(ctx context.Context, r grant.Revocation, by audit.E
 			return done{}, err
 		}
 		slices.SortFunc(revoked, byID)
-		return done{ChangedGrant, revocation(r, resource, revoked)}, nil
+		return done{storechange.Grant, revocation(r, resource, revoked)}, nil
 	})
 	return only(revoked, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 const requestColumns = `id, ` + permissionColumns +
@@ -41,7 +42,7 @@ func (e *engine) openRequests(q *statement, issuer, client string, at time.Time)
 
 // RequestGrant keeps a request, in canonical form. If the client has an open request for the same
 // permission, that one is returned. most limits the open requests of the client, and
-// [MaxRequests] those of all clients. It withdraws requests of the client that have been open for
+// [maxRequests] those of all clients. It withdraws requests of the client that have been open for
 // [grant.Waits], and deletes at most 100 requests that are 90 days older than that. Errors wrap
 // [grant.ErrInvalid] and [grant.ErrTooMany].
 func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (
@@ -82,7 +83,7 @@ func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by 
 			return done{}, err
 		}
 		made, err = t.request(r, digest, most)
-		return done{ChangedRequest, fmt.Sprintf(
+		return done{storechange.Request, fmt.Sprintf(
 			"request %s: %s to %s%s", made.ID, made.Permission, clientOf(r.Issuer, r.Client),
 			because(r.Reason))}, err
 	})
@@ -240,12 +241,12 @@ func (s *Store) decide(ctx context.Context, id string, v grant.Verdict, by audit
 		if err := r.Decidable(v); err != nil {
 			return done{}, err
 		}
-		object, kind := "", ChangedRequest
+		object, kind := "", storechange.Request
 		if r, object, err = how(t, r); err != nil {
 			return done{}, err
 		}
 		if r.Grant != "" {
-			kind = ChangedGrant
+			kind = storechange.Grant
 		}
 		number, _ := grant.Number(r.ID)
 		granted, _ := grant.Number(r.Grant)

@@ -30,7 +30,7 @@ func refuses(t *testing.T, s *store.Store) {
 		"CreateOrg": created, "Revision": revision, "Ping": s.Ping(t.Context()),
 		"Record":      s.Audit().Record(t.Context(), ada),
 		"RecordBatch": s.Audit().(audit.BatchSink).RecordBatch(t.Context(), []audit.Event{ada}),
-		"Ready":       audit.Ready(t.Context(), s.Audit()),
+		"Ready":       s.Audit().(audit.ReadySink).Ready(t.Context()),
 	} {
 		if !errors.Is(err, store.ErrUnwritable) ||
 			!strings.Contains(err.Error(), "the open file was deleted or moved: ") {
@@ -177,7 +177,9 @@ func TestPostgreSQLThatMayOnlyReadIsNotReadyUntilItMayWrite(t *testing.T) {
 	}
 	do(t, s.Ping(t.Context()))
 	set("on")
-	for _, err := range []error{s.Ping(t.Context()), audit.Ready(t.Context(), s.Audit())} {
+	for _, err := range []error{
+		s.Ping(t.Context()), s.Audit().(audit.ReadySink).Ready(t.Context()),
+	} {
 		if !errors.Is(err, store.ErrUnwritable) || !strings.Contains(err.Error(),
 			"target_session_attrs") {
 			t.Errorf("ready: %v", err)

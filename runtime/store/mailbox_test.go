@@ -3,6 +3,8 @@ package store
 import (
 	"slices"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // TestLossIsReportedOnceAndEvenIfItIsOver has a follower that takes nothing while connections are
@@ -11,22 +13,22 @@ func TestLossIsReportedOnceAndEvenIfItIsOver(t *testing.T) {
 	box := &mailbox{signal: make(chan struct{}, 1)}
 	box.everything(1)
 	for at := int64(2); at < 5; at++ {
-		box.put(Change{Kind: ChangedOrg, Revision: at}, at)
+		box.put(storechange.Change{Kind: storechange.Org, Revision: at}, at)
 		box.lost()
 		box.lost()
 		box.everything(at)
-		box.put(Change{Kind: ChangedOrg, Revision: at}, at) // which that covers
+		box.put(storechange.Change{Kind: storechange.Org, Revision: at}, at) // which that covers
 	}
-	box.put(Change{Kind: ChangedOrg, Revision: 5}, 5)
-	var told []Change
+	box.put(storechange.Change{Kind: storechange.Org, Revision: 5}, 5)
+	var told []storechange.Change
 	for c, ok := box.take(); ok; c, ok = box.take() {
 		told = append(told, c)
 	}
-	if want := []Change{{Kind: Deaf}, {Kind: Everything, Revision: 5}}; !slices.Equal(told, want) {
+	if want := []storechange.Change{{Kind: storechange.Deaf}, {Kind: storechange.Everything, Revision: 5}}; !slices.Equal(told, want) {
 		t.Errorf("%+v, want %+v", told, want)
 	}
 	box.lost()
-	if c, ok := box.take(); !ok || c.Kind != Deaf {
+	if c, ok := box.take(); !ok || c.Kind != storechange.Deaf {
 		t.Errorf("%+v, %v", c, ok)
 	}
 	box.lost()

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -430,7 +431,7 @@ func TestRoleThatMayMakeNoTablesServesADatabaseThatAnotherHasMigrated(t *testing
 	s := open(t, postgresURL(db, role))
 	changes := follow(t, s)
 	must(s.CreateOrg(t.Context(), "acme", ada))
-	if c := next(t, changes); c.Kind != store.ChangedOrg {
+	if c := next(t, changes); c.Kind != storechange.Org {
 		t.Errorf("%+v", c)
 	}
 	if _, err := db.Exec("REVOKE ALL ON store_version FROM " + role); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // youngest is the minimum age of a deleted event: by then every earlier write has ended.
@@ -88,7 +89,7 @@ func (s *Store) PruneEvents(ctx context.Context, before time.Time, by audit.Even
 			}
 			_, err = stmt(`INSERT INTO audit_cuts (upto, at) VALUES (?, ?)`, next,
 				t.engine.moment(t.now)).exec(ctx, t)
-			return done{ChangedAudit, fmt.Sprintf("audit events up to %d", next)}, err
+			return done{storechange.Audit, fmt.Sprintf("audit events up to %d", next)}, err
 		})
 		if err != nil {
 			return deleted, err

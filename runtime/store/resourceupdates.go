@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// MaxUpdates is how many updates of resources the database keeps. A follower that has missed
+	// maxUpdates is how many updates of resources the database keeps. A follower that has missed
 	// more gets an empty URI.
-	MaxUpdates = 1024
+	maxUpdates = 1024
 	// updatesInterval is the time between two reads of the updates of other processes on SQLite.
 	updatesInterval = time.Second
 )
@@ -41,7 +41,7 @@ func (s *Store) PublishUpdate(ctx context.Context, uri string) error {
 		}
 		if _, err := stmt(`INSERT INTO resource_updates (place, number, uri) VALUES (?, ?, ?) `+
 			`ON CONFLICT (place) DO UPDATE SET number = excluded.number, uri = excluded.uri`,
-			number%MaxUpdates, number, uri).exec(ctx, t); err != nil || s.engine.announce == nil {
+			number%maxUpdates, number, uri).exec(ctx, t); err != nil || s.engine.announce == nil {
 			return err
 		}
 		return s.engine.announce(ctx, t.Tx, updatesChannel, "")

@@ -233,7 +233,7 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict reports an item that has changed since the caller's version. Read it again.
 	ErrConflict = errors.New("changed since it was read: read it again")
-	// ErrLimit reports that a place has its maximum number of items: see [MaxEntries] and the other
+	// ErrLimit reports that a place has its maximum number of items: see [maxEntries] and the other
 	// limits. The error names the limit.
 	ErrLimit = errors.New("is the most")
 	// ErrInvalid reports a name, a standing, a scope, a version or a URL that is not valid. Errors

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // Scope is the place of an item: global, one organisation or one team. A query in one scope does
@@ -141,7 +142,7 @@ func (s *Store) CreateOrg(ctx context.Context, name string, by audit.Event) (o O
 		at := t.engine.moment(t.now)
 		o, err = orgs.insert(t, stmt(`INSERT INTO organizations (name, created_at, updated_at) `+
 			`VALUES (?, ?, ?)`, name, at, at))
-		return done{ChangedOrg, o.object(o.Name)}, err
+		return done{storechange.Org, o.object(o.Name)}, err
 	})
 	return only(o, err)
 }
@@ -169,7 +170,7 @@ func (s *Store) RenameOrg(ctx context.Context, id, version int64, name string, b
 		}
 		o, err = orgs.update(t, stmt(`UPDATE organizations SET name = ?, version = version + 1, `+
 			`updated_at = ?`, name, t.engine.moment(t.now)), Anywhere, id, version)
-		return done{ChangedOrg, o.object(before.Name)}, err
+		return done{storechange.Org, o.object(before.Name)}, err
 	})
 	return only(o, err)
 }
@@ -197,7 +198,7 @@ func (s *Store) DeleteOrg(ctx context.Context, id, version int64, by audit.Event
 			return done{}, err
 		}
 		o, err := orgs.delete(t, Anywhere, id, version)
-		return done{ChangedOrg, o.object(o.Name) + with}, err
+		return done{storechange.Org, o.object(o.Name) + with}, err
 	})
 }
 
@@ -242,8 +243,8 @@ func (s *Store) CreateTeam(ctx context.Context, org int64, name string, by audit
 		if err != nil {
 			return done{}, err
 		}
-		return done{ChangedTeam, made.object(made.Name)}, t.bounded(InOrg(org).String(), "teams",
-			t.limits.teams, stmt(`SELECT id FROM teams WHERE org_id = ?`, org))
+		return done{storechange.Team, made.object(made.Name)}, t.bounded(InOrg(org).String(),
+			"teams", t.limits.teams, stmt(`SELECT id FROM teams WHERE org_id = ?`, org))
 	})
 	return only(made, err)
 }
@@ -279,7 +280,7 @@ func (s *Store) RenameTeam(ctx context.Context, in Scope, id, version int64, nam
 		}
 		made, err = teams.update(t, stmt(`UPDATE teams SET name = ?, version = version + 1, `+
 			`updated_at = ?`, name, t.engine.moment(t.now)), in, id, version)
-		return done{ChangedTeam, made.object(before.Name)}, err
+		return done{storechange.Team, made.object(before.Name)}, err
 	})
 	return only(made, err)
 }
@@ -302,7 +303,7 @@ func (s *Store) DeleteTeam(ctx context.Context, in Scope, id, version int64,
 			return done{}, err
 		}
 		gone, err := teams.delete(t, in, id, version)
-		return done{ChangedTeam, gone.object(gone.Name) + with}, err
+		return done{storechange.Team, gone.object(gone.Name) + with}, err
 	})
 }
 
@@ -402,7 +403,7 @@ func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string,
 		if err != nil {
 			return done{}, err
 		}
-		return done{ChangedMember, m.object(standing)}, t.bounded(in.String(), "members",
+		return done{storechange.Member, m.object(standing)}, t.bounded(in.String(), "members",
 			t.limits.members, in.within(stmt(`SELECT id FROM memberships WHERE TRUE`)))
 	})
 	return only(m, err)
@@ -442,7 +443,7 @@ func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64,
 		m, err = members.update(t, stmt(`UPDATE memberships SET standing = ?, `+
 			`version = version + 1, updated_at = ?`, string(standing), t.engine.moment(t.now)),
 			in, id, version)
-		return done{ChangedMember, m.object(before.Standing)}, err
+		return done{storechange.Member, m.object(before.Standing)}, err
 	})
 	return only(m, err)
 }
@@ -457,7 +458,7 @@ func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64,
 	}
 	return s.change(ctx, by, "delete member", func(t *tx) (done, error) {
 		m, err := members.delete(t, in, id, version)
-		return done{ChangedMember, m.object(m.Standing)}, err
+		return done{storechange.Member, m.object(m.Standing)}, err
 	})
 }
 

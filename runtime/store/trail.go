@@ -204,14 +204,14 @@ func (f EventFilter) fields() (all []field) {
 		}
 	}
 	if f.Status != "" || f.Failure != "" {
-		all = append(all, field{"status", texts(audit.OutcomeWords(f.Status, f.Failure)...), false})
+		all = append(all, field{"status", texts(f.Status.Words(f.Failure)...), false})
 	}
 	return all
 }
 
 // impossible reports whether no event has the status and the failure.
 func (f EventFilter) impossible() bool {
-	return (f.Status != "" || f.Failure != "") && len(audit.OutcomeWords(f.Status, f.Failure)) == 0
+	return (f.Status != "" || f.Failure != "") && len(f.Status.Words(f.Failure)) == 0
 }
 
 // texts returns the search keys of all texts that are not empty.
@@ -278,7 +278,7 @@ func (b field) nth(ctx context.Context, e *engine, db querier, in window, n int)
 // intents reports whether a filter selects intents.
 func (f EventFilter) intents() bool {
 	return f.Status == "" && f.Failure == "" ||
-		slices.Contains(audit.OutcomeWords(f.Status, f.Failure), string(audit.Intent))
+		slices.Contains(f.Status.Words(f.Failure), string(audit.Intent))
 }
 
 // none adds no condition.

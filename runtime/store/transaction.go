@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 )
 
 // attempts is how often a change is tried if it conflicts with another transaction.
@@ -64,7 +65,7 @@ type tx struct {
 }
 
 func (s *Store) attempt(ctx context.Context, by audit.Event, action string,
-	do func(tx *tx) (done, error)) (c Change, err error) {
+	do func(tx *tx) (done, error)) (c storechange.Change, err error) {
 	once := func(finish func(w written) error) error {
 		begun, err := s.begin(ctx)
 		if err != nil {
@@ -117,7 +118,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 // written is a change before its event and its commit.
 type written struct {
 	*tx
-	change Change
+	change storechange.Change
 	event  audit.Event
 }
 
@@ -129,7 +130,7 @@ func (s *Store) prepare(ctx context.Context, begun *sql.Tx, by audit.Event, acti
 	if err != nil {
 		return written{}, err
 	}
-	c := Change{Kind: did.kind}
+	c := storechange.Change{Kind: did.kind}
 	by.Type, by.Status, by.Action, by.Object = audit.Changed, audit.Success, action, did.object
 	if by.Time.IsZero() {
 		by.Time = t.now
@@ -209,7 +210,7 @@ func known(err error) bool {
 // subjects, because the record of a deletion is the last with them. They are no secrets.
 // Descriptions are not in it. Each name is quoted, so that none reads like another object.
 type done struct {
-	kind   Kind
+	kind   storechange.Kind
 	object string
 }
 

@@ -37,10 +37,10 @@ func invalid(doing string, err error) error { return fmt.Errorf("store: %s: %w",
 
 // Limits of texts, in bytes.
 const (
-	MaxName        = 256
-	MaxDescription = 4096
-	MaxIdentity    = 512 // an issuer, a subject
-	MaxModule      = 256
+	maxName        = 256
+	maxDescription = 4096
+	maxIdentity    = 512 // an issuer, a subject
+	maxModule      = 256
 )
 
 // checkName accepts a name of an organisation, a team or a catalog that people can read and type
@@ -49,8 +49,8 @@ func checkName(noun, name string) error {
 	switch {
 	case name == "":
 		return wrong("%s has no name", noun)
-	case len(name) > MaxName:
-		return wrong("the name of the %s has %d bytes, more than %d", noun, len(name), MaxName)
+	case len(name) > maxName:
+		return wrong("the name of the %s has %d bytes, more than %d", noun, len(name), maxName)
 	case !printable(name):
 		return wrong("the name of the %s is not all printable characters", noun)
 	case strings.HasPrefix(name, " "), strings.HasSuffix(name, " "):
@@ -72,8 +72,9 @@ func checkText(noun, text string, most int) error {
 func checkIdentity(issuer, subject string) error {
 	for _, part := range []struct{ noun, text string }{{"issuer", issuer}, {"subject", subject}} {
 		switch {
-		case len(part.text) > MaxIdentity:
-			return wrong("the %s has %d bytes, more than %d", part.noun, len(part.text), MaxIdentity)
+		case len(part.text) > maxIdentity:
+			return wrong("the %s has %d bytes, more than %d", part.noun, len(part.text),
+				maxIdentity)
 		case !printable(part.text):
 			return wrong("the %s is not all printable characters", part.noun)
 		}
@@ -139,13 +140,13 @@ func keepables(texts []string) []string {
 	return kept
 }
 
-// quoted quotes a name for the audit with [strconv.Quote], up to [MaxIdentity] bytes, the longest
+// quoted quotes a name for the audit with [strconv.Quote], up to [maxIdentity] bytes, the longest
 // stored name.
 func quoted(name string) string {
-	if len(name) <= MaxIdentity {
+	if len(name) <= maxIdentity {
 		return strconv.Quote(name)
 	}
-	return strconv.Quote(strings.ToValidUTF8(name[:MaxIdentity], "")) + "…"
+	return strconv.Quote(strings.ToValidUTF8(name[:maxIdentity], "")) + "…"
 }
 
 // became quotes a name for the audit, after the old name if it differs.
@@ -159,19 +160,19 @@ func became(before, now string) string {
 // Limits of the number of items. They keep a manager of one scope from filling the database, or
 // the memory of all replicas. Items from before a limit stay readable.
 const (
-	MaxEntries        = 10_000  // in a catalog
-	MaxCatalogs       = 1_000   // in an organisation or a team
-	MaxGlobalCatalogs = 100_000 // that are global
-	MaxTeams          = 1_000   // in an organisation
-	MaxMembers        = 100_000 // in an organisation or a team
-	MaxRequests       = 10_000  // for grants, of all clients, that are open
+	maxEntries        = 10_000  // in a catalog
+	maxCatalogs       = 1_000   // in an organisation or a team
+	maxGlobalCatalogs = 100_000 // that are global
+	maxTeams          = 1_000   // in an organisation
+	maxMembers        = 100_000 // in an organisation or a team
+	maxRequests       = 10_000  // for grants, of all clients, that are open
 )
 
 // limits are the constants of these names. Tests change them.
 type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants, requests int }
 
-var usual = limits{MaxEntries, MaxCatalogs, MaxGlobalCatalogs, MaxTeams, MaxMembers,
-	grant.MaxGrants, MaxRequests}
+var usual = limits{maxEntries, maxCatalogs, maxGlobalCatalogs, maxTeams, maxMembers,
+	grant.MaxGrants, maxRequests}
 
 // catalogsOf returns the maximum number of catalogs of a scope.
 func (l limits) catalogsOf(in Scope) int {

@@ -111,7 +111,7 @@ func TestInstrumentsFollowTheConventions(t *testing.T) {
 		"mcpgen.list.size {item}", "mcpgen.requests {request}", "mcpgen.sandbox.kills {call}",
 	}
 	if scope := all.ScopeMetrics[0].Scope.Name; !slices.Equal(got, want) ||
-		scope != telemetry.ScopeName || len(all.ScopeMetrics) != 1 {
+		scope != "github.com/mcpgen/mcpgen/runtime/telemetry" || len(all.ScopeMetrics) != 1 {
 		t.Errorf("of %s: %q", scope, got)
 	}
 }

@@ -29,9 +29,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/observe"
 )
 
-// ScopeName is the name of the instrumentation scope. The version of the scope is that of this
+// scopeName is the name of the instrumentation scope. The version of the scope is that of this
 // module, if the program was built with one.
-const ScopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
+const scopeName = "github.com/mcpgen/mcpgen/runtime/telemetry"
 
 // Options configure an observer. The zero value uses the providers that the program has registered
 // with package otel, also if it registers them later.
@@ -74,13 +74,13 @@ func New(opts Options) (observe.Observer, error) {
 		}
 	}
 	o := &observer{
-		tracer:  opts.TracerProvider.Tracer(ScopeName, trace.WithInstrumentationVersion(version())),
+		tracer:  opts.TracerProvider.Tracer(scopeName, trace.WithInstrumentationVersion(version())),
 		origins: origins{propagator: opts.Propagator, public: opts.Public},
 	}
 	if o.tracer == nil {
 		return nil, errors.New("telemetry: Options.TracerProvider returns no tracer")
 	}
-	meter := opts.MeterProvider.Meter(ScopeName, metric.WithInstrumentationVersion(version()))
+	meter := opts.MeterProvider.Meter(scopeName, metric.WithInstrumentationVersion(version()))
 	if meter == nil {
 		return nil, errors.New("telemetry: Options.MeterProvider returns no meter")
 	}

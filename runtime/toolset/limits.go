@@ -45,7 +45,7 @@ type Rate struct {
 	Per   time.Duration
 }
 
-// LimitError is the error of a call that reached a limit. *sandbox.LimitError implements it.
+// LimitError is the error of a call that reached a limit. The error of a sandbox implements it.
 type LimitError interface {
 	error
 	// Reached returns the name of the limit: "timeout", "memory", "output", "calls at a time",

@@ -52,7 +52,7 @@ type property struct {
 
 func readAPI(root string) (doc apiDocument, err error) {
 	text, err := os.ReadFile(
-		filepath.Join(root, "runtime", "admin", "api", "testdata", "openapi.json"))
+		filepath.Join(root, "runtime", "admin", "internal", "api", "testdata", "openapi.json"))
 	if err != nil {
 		return doc, err
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/admin/authority"
-	"github.com/mcpgen/mcpgen/runtime/admin/console"
+	"github.com/mcpgen/mcpgen/runtime/admin"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -73,16 +73,15 @@ func TestConsoleOfAServer(t *testing.T) {
 	defer s.Close()
 	const token = "token-of-ada-0123456789"
 	log := new(bytes.Buffer)
-	var a *authority.Authority
+	source := stored.New(s, stored.Stored)
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
-		Catalogs: stored.New(s, stored.Stored),
-		Admin: func(server *runtime.Server) (http.Handler, error) {
-			a = authority.New(server, s, stored.Stored)
-			return console.New(server, s, a, console.Options{
-				Logger: slog.New(slog.NewTextHandler(log, nil))})
-		},
+		Catalogs: source,
+		Admin: must(admin.New(source, admin.Options{
+			Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
+			Logger: slog.New(slog.NewTextHandler(log, nil)),
+		})).Handler,
 	}, directory.Toolset(dir)))
 	defer func() {
 		if err := server.Shutdown(context.Background()); err != nil {
@@ -112,7 +111,7 @@ func TestConsoleOfAServer(t *testing.T) {
 			}
 		}
 	}
-	contains(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "MCP server",
+	contains(read(must(client.Get(web.URL+"/console/matrix"))), "Sign in", "Team directory",
 		`value="/console/matrix"`)
 	contains(read(must(client.PostForm(web.URL+"/console/sign-in", url.Values{"token": {"wrong"}}))),
 		"The server rejects this token: it has expired, is for another server, or is incomplete.")
@@ -169,22 +168,5 @@ func TestConsoleOfAServer(t *testing.T) {
 	}
 	if strings.Contains(log.String(), token) {
 		t.Errorf("the token is in the log: %s", log)
-	}
-
-	for want, make := range map[string]func() (http.Handler, error){
-		"console: the server is missing: pass the one of Options.Admin": func() (http.Handler, error) {
-			return console.New(nil, s, a, console.Options{})
-		},
-		"console: the store is missing: pass the result of store.Open": func() (http.Handler, error) {
-			return console.New(server, nil, a, console.Options{})
-		},
-		"console: the authority is missing: pass the result of " +
-			"authority.New": func() (http.Handler, error) {
-			return console.New(server, s, nil, console.Options{})
-		},
-	} {
-		if h, err := make(); h != nil || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, %v, want %s", h, err, want)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	_ "github.com/mcpgen/mcpgen/internal/systemtest/drivers"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
@@ -23,7 +24,7 @@ func TestNamesAndParametersAreTakenByTheEngines(t *testing.T) {
 			db := open(t)
 			for _, name := range []string{"plain", "Upper", "two words", `a "quoted" one`,
 				"semi;colon -- x", "größe"} {
-				quoted := dialect.Quote(name)
+				quoted := hostcheck.Quote(name)
 				if _, err := db.Exec("CREATE TABLE " + quoted + " (" + quoted + " text); INSERT INTO " +
 					quoted + " VALUES ('x')"); err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -69,7 +70,7 @@ func TestAdaptersRefuseMySQL(t *testing.T) {
 			}
 		}
 	}
-	if err := dialect.CheckDriver(testdb.SQLite(t).DB); err != nil {
+	if err := hostcheck.CheckDriver(testdb.SQLite(t).DB); err != nil {
 		t.Error(err)
 	}
 }

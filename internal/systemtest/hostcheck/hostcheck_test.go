@@ -42,8 +42,8 @@ CREATE VIEW seen AS SELECT id AS number FROM "Odd ""name"" <é>";`
 					if err != nil {
 						t.Fatal(err)
 					}
-					rows, queried := db.Query("SELECT x." + dialect.Quote(column) +
-						" FROM " + dialect.Quote(name) + " x")
+					rows, queried := db.Query("SELECT x." + hostcheck.Quote(column) +
+						" FROM " + hostcheck.Quote(name) + " x")
 					if queried == nil {
 						rows.Close()
 					}

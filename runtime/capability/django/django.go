@@ -69,7 +69,7 @@ func New(db *sql.DB, d dialect.Dialect, options Options) (*Source, error) {
 	if db == nil {
 		return nil, errors.New("django: no database: open the host's database with sql.Open")
 	}
-	if err := dialect.CheckDriver(db); err != nil {
+	if err := hostcheck.CheckDriver(db); err != nil {
 		return nil, fmt.Errorf("django: %w", err)
 	}
 	if !d.Known() {

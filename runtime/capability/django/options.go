@@ -97,12 +97,12 @@ func (h host) statements(d dialect.Dialect) statements {
 		isActive = "TRUE"
 	}
 	names := strings.NewReplacer(
-		"USER_GROUPS", dialect.Quote(h.groups),
-		"USER_PERMISSIONS", dialect.Quote(h.permissions),
-		"USER_ID", dialect.Quote(h.member),
-		"USERNAME", dialect.Quote(h.name),
-		"USER_KEY", dialect.Quote(h.key),
-		"USERS", dialect.Quote(h.users),
+		"USER_GROUPS", hostcheck.Quote(h.groups),
+		"USER_PERMISSIONS", hostcheck.Quote(h.permissions),
+		"USER_ID", hostcheck.Quote(h.member),
+		"USERNAME", hostcheck.Quote(h.name),
+		"USER_KEY", hostcheck.Quote(h.key),
+		"USERS", hostcheck.Quote(h.users),
 		"PARAMETER", d.First(),
 		"ACTIVE", isActive,
 	)

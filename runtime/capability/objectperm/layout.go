@@ -90,13 +90,13 @@ func (l Layout) statements(d dialect.Dialect, all bool) (statements, error) {
 		actions = "CAST(to_jsonb(p.actions) AS text)"
 	}
 	names := strings.NewReplacer(
-		"USER_GROUPS", dialect.Quote(l.UserGroups),
-		"USER_PERMISSIONS", dialect.Quote(l.UserPermissions),
-		"GROUP_PERMISSIONS", dialect.Quote(l.GroupPermissions),
-		"PERMISSION_TYPES", dialect.Quote(l.PermissionTypes),
-		"PERMISSIONS", dialect.Quote(l.Permissions),
-		"USERS", dialect.Quote(l.Users),
-		"TYPE", dialect.Quote(l.TypeColumn),
+		"USER_GROUPS", hostcheck.Quote(l.UserGroups),
+		"USER_PERMISSIONS", hostcheck.Quote(l.UserPermissions),
+		"GROUP_PERMISSIONS", hostcheck.Quote(l.GroupPermissions),
+		"PERMISSION_TYPES", hostcheck.Quote(l.PermissionTypes),
+		"PERMISSIONS", hostcheck.Quote(l.Permissions),
+		"USERS", hostcheck.Quote(l.Users),
+		"TYPE", hostcheck.Quote(l.TypeColumn),
 		"ACTIONS", actions,
 		"PARAMETER", d.First(),
 	)

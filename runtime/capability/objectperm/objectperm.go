@@ -56,6 +56,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/hostcheck"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
@@ -108,7 +109,7 @@ func New(db *sql.DB, d dialect.Dialect, layout Layout, options Options) (*Source
 	if db == nil {
 		return nil, errors.New("objectperm: no database: open the host's database with sql.Open")
 	}
-	if err := dialect.CheckDriver(db); err != nil {
+	if err := hostcheck.CheckDriver(db); err != nil {
 		return nil, fmt.Errorf("objectperm: %w", err)
 	}
 	s := &Source{

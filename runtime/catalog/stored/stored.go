@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -102,13 +103,13 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 		for c := range r.store.Changes(ctx) {
 			var change catalog.Change
 			switch c.Kind {
-			case store.Deaf:
+			case storechange.Deaf:
 				change.Deaf = true
-			case store.ChangedTool:
+			case storechange.Tool:
 				change.Tools = true
-			case store.Everything:
+			case storechange.Everything:
 				change.Tools, change.Catalogs = true, true
-			case store.ChangedGrant, store.ChangedRequest, store.ChangedAudit:
+			case storechange.Grant, storechange.Request, storechange.Audit:
 				continue
 			default:
 				change.Catalogs = true

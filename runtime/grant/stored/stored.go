@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -67,7 +68,7 @@ func (k *Keeper) Changes(ctx context.Context) <-chan grant.Change {
 	go func() {
 		defer close(out)
 		for c := range k.store.Changes(ctx) {
-			if c.Kind != store.Everything && c.Kind != store.ChangedGrant {
+			if c.Kind != storechange.Everything && c.Kind != storechange.Grant {
 				continue
 			}
 			select {

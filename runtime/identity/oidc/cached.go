@@ -27,8 +27,8 @@ const quiet = time.Minute
 // longer. After that, no request waits until a load succeeds.
 //
 // One load runs at a time, however many callers want one. After a load there is a pause, whatever
-// came of the load: first of [RetryInterval], then twice as long after each load, up to interval.
-// After a quiet time the first pause is the shortest again. See [RetryInterval] for the bound.
+// came of the load: first of [retryInterval], then twice as long after each load, up to interval.
+// After a quiet time the first pause is the shortest again. See [retryInterval] for the bound.
 type cached[T any] struct {
 	what          string // for errors and the log
 	load          func(context.Context) (T, error)
@@ -147,7 +147,7 @@ func (c *cached[T]) refresh() {
 	c.mu.Lock()
 	c.held.pause = min(2*c.held.pause, c.interval)
 	if time.Since(c.held.tried) >= quiet {
-		c.held.pause = min(RetryInterval, c.interval)
+		c.held.pause = min(retryInterval, c.interval)
 	}
 	c.held.tried, c.held.failure = time.Now(), err
 	if err == nil {

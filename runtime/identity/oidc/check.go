@@ -25,8 +25,8 @@ func (o Options) check() error {
 		at := fmt.Sprintf("Resource.AuthorizationServers[%d]", i)
 		p.place(at, func() error { return checkURL(server) })
 	}
-	if o.Leeway < 0 || o.Leeway > MaxLeeway {
-		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, MaxLeeway, DefaultLeeway)
+	if o.Leeway < 0 || o.Leeway > maxLeeway {
+		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, maxLeeway, DefaultLeeway)
 	}
 	if len(o.Issuers) == 0 {
 		p.add("Issuers is empty, so no caller is admitted: add the authorization server")
@@ -60,8 +60,8 @@ func (i Issuer) check(p *problems) {
 		p.add("Audiences has an empty element: remove it")
 	}
 	for _, alg := range i.Algorithms {
-		if !slices.Contains(Algorithms(), alg) {
-			p.add("Algorithms has %q: use some of %s", alg, strings.Join(Algorithms(), ", "))
+		if !slices.Contains(acceptable(), alg) {
+			p.add("Algorithms has %q: use some of %s", alg, strings.Join(acceptable(), ", "))
 		}
 	}
 	for _, d := range []struct {
@@ -83,9 +83,9 @@ func (i Issuer) check(p *problems) {
 		if n.Method != Basic && n.Method != Post {
 			p.add("Introspection.Method is %d: use oidc.Basic or oidc.Post", int(n.Method))
 		}
-		if n.Cache < 0 || n.Cache > MaxCache {
+		if n.Cache < 0 || n.Cache > maxCache {
 			p.add("Introspection.Cache is %s: use at most %s, because the server accepts a revoked "+
-				"token for that time", n.Cache, MaxCache)
+				"token for that time", n.Cache, maxCache)
 		}
 	}
 	i.Claims.check(p)

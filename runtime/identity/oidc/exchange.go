@@ -84,8 +84,8 @@ type PrivateKey struct {
 	Key crypto.Signer
 	// ID is kid of the header. Empty sends none.
 	ID string
-	// Algorithm is one of [Algorithms]. Entra documents PS256. Empty is RS256, EdDSA, or that of the
-	// curve.
+	// Algorithm is one of those that [Issuer].Algorithms lists. Entra documents PS256. Empty is
+	// RS256, EdDSA, or that of the curve.
 	Algorithm string
 	// Certificate is named in the header (x5t#S256), as Entra needs it. Nil names none.
 	Certificate *x509.Certificate
@@ -344,7 +344,7 @@ func keepExchanged(e *exchanged, t *oauth2.Token, err error) time.Duration {
 	}
 	keep := time.Until(t.Expiry) - exchangeMargin
 	if e.expires.IsZero() { // it may be revoked at any time
-		keep = min(keep, MaxCache)
+		keep = min(keep, maxCache)
 	}
 	return keep
 }
@@ -362,9 +362,9 @@ func (k *PrivateKey) signer() (jose.Signer, error) {
 			alg = "RS256"
 		}
 	}
-	if !slices.Contains(Algorithms(), alg) {
+	if !slices.Contains(acceptable(), alg) {
 		return nil, fmt.Errorf("has the Algorithm %q: use some of %s", alg,
-			strings.Join(Algorithms(), ", "))
+			strings.Join(acceptable(), ", "))
 	}
 	options := (&jose.SignerOptions{}).WithType("JWT")
 	if k.Certificate != nil {

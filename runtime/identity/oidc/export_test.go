@@ -21,3 +21,12 @@ func (s *Source) Questions() int { return s.issuers[0].introspector.cache.Loadin
 
 // MaxUnknown is how many requests with unknown keys wait at most.
 const MaxUnknown = maxUnknown
+
+// Limits of fetches and of the cache.
+const (
+	DefaultKeyPeriod   = defaultKeyPeriod
+	DefaultStalePeriod = defaultStalePeriod
+	MaxCache           = maxCache
+	RefreshInterval    = refreshInterval
+	RetryInterval      = retryInterval
+)

@@ -60,7 +60,7 @@ type Introspection struct {
 	// it such a token is refused.
 	ClientSubject bool
 	// Cache is how long a response about a valid token is kept, and so for how long a revoked token
-	// is accepted, at most MaxCache. Zero introspects for each request.
+	// is accepted, at most 5 minutes. Zero introspects for each request.
 	Cache time.Duration
 }
 

@@ -34,12 +34,12 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 		s.Audiences = []string{o.Resource.URL}
 	}
 	if len(s.Algorithms) == 0 {
-		s.Algorithms = Algorithms()
+		s.Algorithms = acceptable()
 	}
 	for _, d := range []struct {
 		value *time.Duration
 		zero  time.Duration
-	}{{&s.KeyPeriod, DefaultKeyPeriod}, {&s.StalePeriod, DefaultStalePeriod}} {
+	}{{&s.KeyPeriod, defaultKeyPeriod}, {&s.StalePeriod, defaultStalePeriod}} {
 		if *d.value == 0 {
 			*d.value = d.zero
 		}
@@ -48,11 +48,11 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 		unknown: make(chan struct{}, maxUnknown)}
 	i.metadata = &cached[metadata]{
 		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod,
-		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+		stale: s.StalePeriod, interval: refreshInterval, log: o.Logger,
 	}
 	i.keys = &cached[[]key]{
 		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod,
-		stale: s.StalePeriod, interval: RefreshInterval, log: o.Logger,
+		stale: s.StalePeriod, interval: refreshInterval, log: o.Logger,
 	}
 	if s.Introspection != nil {
 		i.introspector = newIntrospector(*s.Introspection, i, o.Leeway)

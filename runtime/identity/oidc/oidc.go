@@ -58,17 +58,17 @@ import (
 // What the zero value of an option means, and what bounds the rest.
 const (
 	DefaultLeeway      = 30 * time.Second
-	MaxLeeway          = 5 * time.Minute
-	DefaultKeyPeriod   = 15 * time.Minute
-	DefaultStalePeriod = time.Hour
-	MaxCache           = 5 * time.Minute
-	// RetryInterval is the least time from a fetch to the next one, which a token needs if the
+	maxLeeway          = 5 * time.Minute
+	defaultKeyPeriod   = 15 * time.Minute
+	defaultStalePeriod = time.Hour
+	maxCache           = 5 * time.Minute
+	// retryInterval is the least time from a fetch to the next one, which a token needs if the
 	// first one failed or brought no key for it. The time doubles with each further fetch, up to
-	// RefreshInterval, and is RetryInterval again after a minute without a fetch. So tokens with
+	// refreshInterval, and is retryInterval again after a minute without a fetch. So tokens with
 	// unknown keys cause at most 9 fetches in a minute from one provider, however many clients send
-	// them. Meanwhile a new key is found within RefreshInterval.
-	RetryInterval   = time.Second
-	RefreshInterval = 10 * time.Second
+	// them. Meanwhile a new key is found within refreshInterval.
+	retryInterval   = time.Second
+	refreshInterval = 10 * time.Second
 )
 
 // Options configure a [Source].
@@ -82,7 +82,7 @@ type Options struct {
 	// KeepToken gives the token to handlers, as identity.KeepToken does. [Exchange] needs it.
 	KeepToken bool
 	// Leeway is the accepted difference between the clocks of an issuer and of this server, at most
-	// MaxLeeway. Zero is DefaultLeeway.
+	// 5 minutes. Zero is DefaultLeeway.
 	Leeway time.Duration
 	// Client fetches keys and metadata, and introspects opaque tokens. It does not follow
 	// redirects, whatever its settings. Nil is a client of this package's own, which uses the proxy
@@ -106,8 +106,8 @@ type Issuer struct {
 	// KeysURL is where the issuer publishes its keys (RFC 7517). Empty is the URL of the issuer's
 	// metadata (OpenID Connect Discovery 1.0, or else RFC 8414).
 	KeysURL string
-	// Algorithms are the accepted signatures, all of them among [Algorithms]. Empty is all of
-	// these.
+	// Algorithms are the accepted signatures, all of them among RS256, RS384, RS512, PS256,
+	// PS384, PS512, ES256, ES384, ES512 and EdDSA. Empty is all of these.
 	Algorithms []string
 	// RequireType requires the media type "at+jwt" in a JWT's typ header (RFC 9068), which
 	// distinguishes access tokens from all others. Without it a JWT may have no type or "JWT" as
@@ -117,11 +117,12 @@ type Issuer struct {
 	// MaxLifetime bounds the time from iat to exp, and refuses a token without iat. Zero is no
 	// bound.
 	MaxLifetime time.Duration
-	// KeyPeriod is the time after which keys are fetched again. An unknown key is fetched at once;
-	// see RetryInterval. Zero is DefaultKeyPeriod.
+	// KeyPeriod is the time after which keys are fetched again. An unknown key is fetched at once,
+	// if no fetch happened in the last second: repeated fetches are up to 10 seconds apart. Zero is
+	// 15 minutes.
 	KeyPeriod time.Duration
 	// StalePeriod is how much longer old keys serve while the provider cannot be reached. After
-	// that no token is accepted. Zero is DefaultStalePeriod.
+	// that no token is accepted. Zero is one hour.
 	StalePeriod time.Duration
 	// Introspection queries the issuer about tokens that are no JWTs. At most one issuer has it: an
 	// opaque token does not name its issuer, and is sent to no other server. Nil refuses such
@@ -143,12 +144,12 @@ type Source struct {
 }
 
 var (
-	_ identity.Checker     = (*Source)(nil)
-	_ identity.ReadySource = (*Source)(nil)
-	_ identity.UserNamer   = (*Source)(nil)
-	_ identity.Protected   = (*Source)(nil)
-	_ identity.Issued      = (*Source)(nil)
-	_ identity.RoleMapper  = (*Source)(nil)
+	_ identity.Checker           = (*Source)(nil)
+	_ identity.ReadySource       = (*Source)(nil)
+	_ identity.UserNamer         = (*Source)(nil)
+	_ identity.ResourceDescriber = (*Source)(nil)
+	_ identity.IssuerLister      = (*Source)(nil)
+	_ identity.RoleMapper        = (*Source)(nil)
 )
 
 // New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.
@@ -215,7 +216,7 @@ func (s *Source) Resource() identity.Resource { return s.resource }
 
 // Fetch fetches the metadata and the keys of every issuer, so that a program may report at its
 // start that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
-// [RetryInterval] is over.
+// [retryInterval] is over.
 func (s *Source) Fetch(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
@@ -236,7 +237,7 @@ func (s *Source) Fetch(ctx context.Context) error {
 
 // Ready returns nil if the source can verify tokens of at least one issuer: it has the keys, which
 // serve while the provider is down, for KeyPeriod and StalePeriod; or it can introspect. Without
-// keys it fetches them, with the pauses of [RetryInterval].
+// keys it fetches them, with the pauses of [retryInterval].
 func (s *Source) Ready(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken

@@ -17,9 +17,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// Algorithms are the signatures that can be verified with published keys (RFC 7518, section 3.1,
+// acceptable are the signatures that can be verified with published keys (RFC 7518, section 3.1,
 // and RFC 8037). "none" and the HMACs, whose key a public one could be taken for, are no choice.
-func Algorithms() []string {
+func acceptable() []string {
 	return []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
 		"EdDSA"}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -48,7 +49,7 @@ func NewGrants(source grant.Source, defaults []grant.Permission,
 	}
 	names := roots.Names()
 	for _, p := range defaults {
-		if name := grant.Missing(p, names); name != "" {
+		if name := p.MissingRoot(names); name != "" {
 			return nil, fmt.Errorf("Options.GrantDefaults: %s: unknown root %q; the roots are %s",
 				p, name, strings.Join(names, ", "))
 		}
@@ -157,16 +158,16 @@ func decide(ctx context.Context, d *grant.Decider, n toolset.Named) (grant.Bound
 	if len(n.Kinds) == 0 {
 		return grant.Bound{}, fmt.Errorf("%q has no permission: run go generate", n.Argument)
 	}
-	switch family := grant.FamilyOf(n.Kinds[0]); {
-	case family == grant.Commands:
+	switch family := pattern.FamilyOf(n.Kinds[0]); {
+	case family == pattern.Commands:
 		return d.Argv(n.Values)
 	case len(n.Values) != 1:
 		return grant.Bound{}, fmt.Errorf(
 			"%q names %d resources, and is bound to %s, which is for one: run go generate",
 			n.Argument, len(n.Values), n.Kinds[0])
-	case family == grant.Paths:
+	case family == pattern.Paths:
 		return d.Path(ctx, grant.Path(n.Values[0]), n.Kinds...)
-	case family == grant.Hosts:
+	case family == pattern.Hosts:
 		return d.Host(grant.Host(n.Values[0]))
 	}
 	return d.Custom(n.Kinds[0], n.Values[0])
@@ -188,7 +189,7 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 		"it has //mcp:allow or isolate=process, but its generated code uses neither: run go generate")
 	for _, a := range t.Allow {
 		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, but ", a.Kind, a.Argument)
-		isPath := grant.FamilyOf(a.Kind) == grant.Paths
+		isPath := pattern.FamilyOf(a.Kind) == pattern.Paths
 		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants, for example to "+
 			"stored.New of package grant/stored, or only Options.GrantDefaults")
 		refuse(isPath && !has.Roots, allow+

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -39,8 +40,8 @@ func StartSandbox(s isolate.Sandbox, start isolate.Start, roots *grant.Roots,
 	for _, t := range tools {
 		if t.Isolate != "" {
 			start.Isolated = append(start.Isolated, t.Isolate)
-			start.Network = start.Network || t.allows(grant.Hosts)
-			start.Programs = start.Programs || t.allows(grant.Commands)
+			start.Network = start.Network || t.allows(pattern.Hosts)
+			start.Programs = start.Programs || t.allows(pattern.Commands)
 		}
 	}
 	slices.Sort(start.Isolated)
@@ -88,7 +89,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	deadline, _ := c.ctx.Deadline()
 	out, err := c.Sandbox.Isolate(ctx, isolate.Call{
 		Name: c.tool.Isolate, Arguments: c.arguments, Caller: caller, Files: files,
-		Network: c.tool.allows(grant.Hosts), Programs: c.tool.allows(grant.Commands),
+		Network: c.tool.allows(pattern.Hosts), Programs: c.tool.allows(pattern.Commands),
 		Timeout: time.Until(deadline), Limits: c.tool.Limits,
 		Emitted: func(event json.RawMessage) { output.Take(ctx, event) }})
 	output.Close(ctx)
@@ -103,8 +104,8 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	case errors.As(err, &handler):
 		denied, text := isolate.ParseRefused(handler.HandlerError())
 		// The process is not trusted: only a tool that may connect can be refused a connection there.
-		if denied != nil && grant.FamilyOf(denied.Kind) == grant.Hosts &&
-			c.tool.allows(grant.Hosts) && len(text) < 8<<10 {
+		if denied != nil && pattern.FamilyOf(denied.Kind) == pattern.Hosts &&
+			c.tool.allows(pattern.Hosts) && len(text) < 8<<10 {
 			return nil, denied
 		}
 		if strings.Contains(text, errCannotAsk.Error()) {
@@ -124,14 +125,14 @@ func (child *childCall) add(decided grant.Decided) map[string]*os.File {
 	for _, b := range decided {
 		if b.Dialer != nil && child.Grants == nil {
 			child.Grants = slices.DeleteFunc(b.Dialer.Decider.Set.Grants(), func(g grant.Grant) bool {
-				return grant.FamilyOf(g.Type) != grant.Hosts
+				return pattern.FamilyOf(g.Type) != pattern.Hosts
 			})
 		}
 		if o := b.Opened; o != nil {
 			files[b.Argument] = o.File
 			b.Opened = &grant.Opened{Path: o.Path, Dir: o.Dir, Created: o.Created}
 		}
-		if grant.FamilyOf(b.Kinds[0]) != grant.Custom {
+		if pattern.FamilyOf(b.Kinds[0]) != pattern.Customs {
 			b.Grants = nil
 		}
 		child.Bound = append(child.Bound, childBound{b, b.Dialer != nil})

@@ -12,11 +12,11 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
-	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -118,8 +118,8 @@ func errorIf(wrong bool, format string, args ...any) error {
 }
 
 // allows reports whether calls of the tool may use resources of a family.
-func (t *Tool) allows(f grant.Family) bool {
-	isOf := func(a toolset.Allow) bool { return grant.FamilyOf(a.Kind) == f }
+func (t *Tool) allows(f pattern.Family) bool {
+	isOf := func(a toolset.Allow) bool { return pattern.FamilyOf(a.Kind) == f }
 	return slices.ContainsFunc(t.Allow, isOf)
 }
 

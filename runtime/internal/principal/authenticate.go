@@ -114,7 +114,7 @@ func OnAuthenticated(ctx context.Context, report func()) context.Context {
 }
 
 func (a *Authenticator) identify(r *http.Request) (identity.Identity, error) {
-	if _, immediate := a.Identity.(identity.Immediate); immediate {
+	if _, immediate := a.Identity.(identity.MemoryReader); immediate {
 		return a.Identity.Identify(r)
 	}
 	// The source gets its own request, without the body, which others read.

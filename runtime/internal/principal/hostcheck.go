@@ -87,7 +87,7 @@ func (h *Host) start(ctx context.Context) error {
 		}
 	}
 	add(h.checkNames(ctx))
-	if known, ok := h.Identity.(identity.Known); ok {
+	if known, ok := h.Identity.(identity.PrincipalLister); ok {
 		for _, p := range known.Principals() {
 			if failed == nil {
 				add(h.checkUser(ctx, p, "Options.Identity: principal %q: %w"))

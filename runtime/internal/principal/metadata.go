@@ -19,8 +19,8 @@ import (
 // PathResourceMetadata is the path of the metadata (RFC 9728, section 3.1), before the endpoint's.
 const PathResourceMetadata = "/.well-known/oauth-protected-resource"
 
-// Metadata is what a server publishes of an [identity.Protected] source; nil publishes nothing. As
-// an http.Handler it answers with the document.
+// Metadata is what a server publishes of an [identity.ResourceDescriber] source; nil publishes
+// nothing. As an http.Handler it answers with the document.
 type Metadata struct {
 	url      string // of the document
 	path     string // of url, unescaped
@@ -31,7 +31,7 @@ type Metadata struct {
 // MetadataOf checks and returns the metadata of a source, nil if it has none. A source without a
 // list of scopes publishes those of rules whose refusals name them anyway.
 func MetadataOf(source identity.Source, table access.Table) (*Metadata, error) {
-	protected, ok := source.(identity.Protected)
+	protected, ok := source.(identity.ResourceDescriber)
 	if !ok || request.IsNil(source) {
 		return nil, nil
 	}

@@ -77,7 +77,7 @@ func CheckKnown(source identity.Source, table access.Table) error {
 			}
 		}
 	}
-	if known, ok := source.(identity.Known); ok {
+	if known, ok := source.(identity.PrincipalLister); ok {
 		for _, p := range known.Principals() {
 			if err := cmp.Or(CheckNames(p), CheckRole(table, p)); err != nil {
 				found.add("Options.Identity: principal %q: %w", p.Subject, err)
@@ -286,7 +286,7 @@ func requiredBy(rules []ruleOf, match func(ruleOf) bool) string {
 // checkIdentity returns an error for settings by which no identity can be a user of the host.
 func (h *Host) checkIdentity() error {
 	var found problems
-	_, isKnown := h.Identity.(identity.Known)
+	_, isKnown := h.Identity.(identity.PrincipalLister)
 	namer, isNamer := h.Identity.(identity.UserNamer)
 	namesUsers := isKnown || isNamer && namer.NamesUsers() || len(h.ServiceUsers) > 0
 	if h.Identity != nil && !namesUsers {
@@ -296,7 +296,7 @@ func (h *Host) checkIdentity() error {
 			"source's setting for its user claim), or map clients in ServiceUsers",
 			list(rulesOf(h.Table, needsHost)))
 	}
-	source, isIssued := h.Identity.(identity.Issued)
+	source, isIssued := h.Identity.(identity.IssuerLister)
 	if !isIssued {
 		return errors.Join(found...)
 	}
