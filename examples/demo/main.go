@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,6 +248,9 @@ func (d demo) widened(source string) error {
 	return nil
 }
 
+// outside is the target of a replacement in the go.mod of the examples.
+var outside = regexp.MustCompile(`=> \.\.\S*`)
+
 // copyPackage copies a package of the examples into a module in dir. The module requires what the
 // examples require.
 func copyPackage(dir, source string) error {
@@ -265,7 +269,9 @@ func copyPackage(dir, source string) error {
 		return err
 	}
 	return visitor.WriteFiles(dir, map[string]string{"go.sum": string(sum),
-		"go.mod": strings.ReplaceAll(string(mod), "=> ..", "=> "+strconv.Quote(root))})
+		"go.mod": outside.ReplaceAllStringFunc(string(mod), func(to string) string {
+			return "=> " + strconv.Quote(root+strings.TrimPrefix(to, "=> .."))
+		})})
 }
 
 // command runs a command in the folder of the run and returns what it prints.
