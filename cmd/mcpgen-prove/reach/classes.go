@@ -81,7 +81,7 @@ var ours = map[string]cpb.Capability{
 	"(*" + sandboxPath + ".ClientWorkspace).Dir":   cpb.Capability_CAPABILITY_FILES,
 	"(*" + sandboxPath + ".ClientWorkspace).Room":  cpb.Capability_CAPABILITY_FILES,
 	"(*" + sandboxPath + ".ClientWorkspace).Clear": cpb.Capability_CAPABILITY_FILES,
-	"(*" + sandboxPath + ".Pool).Run":              cpb.Capability_CAPABILITY_EXEC,
+	"(*" + sandboxPath + ".Sandbox).Isolate":       cpb.Capability_CAPABILITY_EXEC,
 
 	"(*os.Process).Kill":       cpb.Capability_CAPABILITY_EXEC,
 	"(*os.Process).Release":    cpb.Capability_CAPABILITY_EXEC,
