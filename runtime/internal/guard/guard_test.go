@@ -30,8 +30,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
+	"github.com/mcpgen/mcpgen/runtime/task"
 )
 
 // conn is a transport without an HTTP response.
@@ -596,5 +598,21 @@ func TestCallersAreEqualIfTheirCredentialsLetThemDoTheSame(t *testing.T) {
 	p.Scopes = []string{"b", "a"}
 	if callerOf(p) != want {
 		t.Error("another order of scopes is another caller")
+	}
+}
+
+// A change of a task that the store refuses is a failure of its request for observers too.
+func TestRefusedChangeOfATaskIsObserved(t *testing.T) {
+	g := &Guard{}
+	g.Log = slog.New(slog.DiscardHandler)
+	for err, want := range map[error]audit.Failure{
+		nil: "", task.ErrFull: audit.Limited, tasks.ErrTooLarge: audit.Limited,
+		task.ErrUnknown: audit.Denied, errors.New("read only"): audit.Errored,
+	} {
+		m := &Message{Info: &request.Info{Started: time.Now()}, event: &audit.Event{}}
+		got := g.changeTask(t.Context(), m, func(context.Context) error { return err })
+		if (got == nil) != (err == nil) || m.outcome.Failure != want {
+			t.Errorf("%v: %v, observed as %q", err, got, m.outcome.Failure)
+		}
 	}
 }
