@@ -27,6 +27,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -613,6 +614,20 @@ func TestRefusedChangeOfATaskIsObserved(t *testing.T) {
 		got := g.changeTask(t.Context(), m, func(context.Context) error { return err })
 		if (got == nil) != (err == nil) || m.outcome.Failure != want {
 			t.Errorf("%v: %v, observed as %q", err, got, m.outcome.Failure)
+		}
+	}
+}
+
+func TestTextsAreMaskedWithTheValueOfTheirMessage(t *testing.T) {
+	const text = "the value is s3same-0ne"
+	held := credential.Hold(identity.Identity{Value: identity.NewValue("s3same-0ne")}, "id")
+	for _, c := range []struct {
+		held   *credential.Held
+		masked bool
+	}{{nil, false}, {held, true}} {
+		got := (&Guard{}).maskOf(&Message{Info: &request.Info{Credential: c.held}}).Text(text)
+		if (got != text) != c.masked {
+			t.Errorf("%q", got)
 		}
 	}
 }
