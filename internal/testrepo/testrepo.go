@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -105,14 +106,24 @@ type moduleFile struct {
 	Tool    []struct{ Path string }
 }
 
-// readModule reads a go.mod. Package golang.org/x/mod would be a requirement of the root module,
-// and so the lowest version of its users.
-func readModule(file string) (m moduleFile, err error) {
-	out, err := exec.Command("go", "mod", "edit", "-json", file).Output()
-	if err == nil {
+// read has a func for each file that was read: scripts need the same files hundreds of times.
+var read sync.Map
+
+// readModule reads a go.mod, once. Package golang.org/x/mod would be a requirement of the root
+// module, and so the lowest version of its users.
+func readModule(file string) (moduleFile, error) {
+	once, _ := read.LoadOrStore(file, sync.OnceValues(func() (m moduleFile, err error) {
+		cmd := exec.Command("go", "mod", "edit", "-json", file)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			return m, fmt.Errorf("%v: %w\n%s", cmd.Args, err, &stderr)
+		}
 		err = json.Unmarshal(out, &m)
-	}
-	return m, err
+		return m, err
+	}))
+	return once.(func() (moduleFile, error))()
 }
 
 // later compares two versions of a module, by their numbers alone.
