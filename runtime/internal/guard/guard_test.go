@@ -566,7 +566,8 @@ func TestDeniedCallCostsNothingForItsMembers(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
 	}
-	if many := costs("{" + b.String()[1:] + "}"); many > few+2 {
+	// Pools drop items under the race detector, and each member would cost at least one.
+	if many := costs("{" + b.String()[1:] + "}"); many > few+100 {
 		t.Errorf("%v allocations for 100,000 members, and %v for one", many, few)
 	}
 }

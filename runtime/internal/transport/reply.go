@@ -103,6 +103,8 @@ func (r *reply) Challenge(authenticate string) bool {
 // Reserve implements [request.Conn]. A shutdown does not wait for the stream, which it ends.
 func (r *reply) Reserve(u request.User) (release func(), status int) {
 	if release, status = r.table.Reserve(u); release != nil {
+		r.mu.Lock() // a record that took long may let the stream begin now
+		defer r.mu.Unlock()
 		r.writer.end()
 	}
 	return release, status
