@@ -132,7 +132,8 @@ func (tr *trial) opening(t *rapid.T) {
 	}
 	var uris []string // of the plan, so that a small one has few
 	for _, i := range p.Items {
-		if uri := `"` + uri(i.Name) + `"`; i.Kind == access.Resources && !slices.Contains(uris, uri) {
+		uri := `"` + uri(i.Name) + `"`
+		if i.Kind == access.Resources && !slices.Contains(uris, uri) {
 			uris = append(uris, uri)
 		}
 	}

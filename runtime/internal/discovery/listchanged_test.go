@@ -25,7 +25,8 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	member := []access.Membership{{Name: "acme"}}
 	// A tool needs a role and a permission, which callers have or not.
 	callers := func(minRole access.Role) (*ListChanged, func(access.Permit) *access.Permits) {
-		table, err := access.Compose(access.Part{Table: access.Table{Roles: []string{"Viewer", "Admin"},
+		table, err := access.Compose(access.Part{Table: access.Table{
+			Roles: []string{"Viewer", "Admin"},
 			Rules: []access.Rule{{Tool: "t", MinRole: minRole,
 				Permission: access.Permission{App: "a", Action: "view", Object: "b"}}}}})
 		if err != nil {
