@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7c5e166eb529400f62a6f7b131126866",
-		Code:   "2:e3dc9eba2abcf2997fd88798dd5aa1f0",
+		Code:   "2:d389f5f37283011f63d987b46961ffb3",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",
