@@ -39,11 +39,11 @@ func renamed() toolset.Toolset {
 		Tools: []toolset.Tool{
 			{Name: "drop_part", Input: anyInput, SDK: true, Call: native,
 				Aliases: []string{"remove"}},
-			{Name: "list_parts", Description: "Lists.", Input: anyInput, Call: answer,
+			{Name: "list_parts", Title: "All parts", Description: "Lists.", Input: anyInput, Call: answer,
 				Aliases: []string{"parts"}, Meta: `{"example.com/n":12345678901234567890}`,
 				Icons: []toolset.Icon{{Source: "https://renamed.example/l.svg", Theme: "dark",
 					MIMEType: "image/svg+xml", Sizes: []string{"any"}}},
-				Annotations: toolset.Annotations{ReadOnlyHint: true, Title: "All parts"}},
+				Annotations: toolset.Annotations{ReadOnlyHint: true}},
 			{Name: "order", Input: anyInput, Call: answer, Aliases: []string{"buy", "get_part"}},
 		}}
 	return toolset.NewToolset(g)

@@ -69,7 +69,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"visits":    func(*scenarioWorld) toolset.Toolset { return visits(visit) },
 	"visits-unsolicited": func(*scenarioWorld) toolset.Toolset {
 		g := visits(visit).Generated()
-		g.Tools[0].Unsolicited = true
+		g.Tools[0].SDK = true
 		return toolset.NewToolset(g)
 	},
 	"visits-of-host": func(*scenarioWorld) toolset.Toolset { return visitsOfHost() },

@@ -253,7 +253,7 @@ func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
 		}
 		// The second run of a call with answers that nobody asked for has another grant.
 		url = serve(t, newServer(t, options,
-			askingReader(toolset.Tool{Unsolicited: true}, func() { p.put(client("Member"), allowed) })))
+			askingReader(toolset.Tool{SDK: true}, func() { p.put(client("Member"), allowed) })))
 		got := newRaw(t, url, tokens["Member"], "2026-07-28").call(t, "read", arguments+
 			`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`, nil)
 		if !strings.Contains(got.body, "AAda") {
@@ -555,7 +555,7 @@ func TestTasksTakeUnsolicitedAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newJob().toolset().Generated()
 		for i := range g.Tools {
-			g.Tools[i].Unsolicited = g.Tools[i].Name == "ask"
+			g.Tools[i].SDK = g.Tools[i].Name == "ask"
 		}
 		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers()}, toolset.NewToolset(g)))
 		c := newTasks(url, "ada/ide/Member")

@@ -235,7 +235,6 @@ var mayImportBelow = map[string][]string{
 	"writefiles": {"emit"},
 	"runcache":   {},
 	"starter":    {"emit", "writefiles"},
-	"reflection": {"emit", "gotype", "load", "model", "schema"},
 	"prove":      {"diag", "model"},
 
 	"compileguard": {"gotype", "model"},

@@ -136,11 +136,17 @@ func field(req *mcp.CallToolRequest, key, name string) string {
 	return s
 }
 
-// TestInputRequiredResultElicitation requests a name. The suite also sends it with the first call.
+// TestInputRequiredResultElicitation requests a name. The suite also sends it with the first call,
+// which counts for a handler in go-sdk's shape.
 //
-//mcp:tool elicits unsolicited
-func TestInputRequiredResultElicitation(ctx context.Context) (string, error) {
-	return greet(ctx, "user_name")
+//mcp:tool
+func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequest,
+	_ Nothing) (*mcp.CallToolResult, any, error) {
+	name := field(req, "user_name", "name")
+	if name == "" {
+		return request("", mcp.InputRequestMap{"user_name": askName})
+	}
+	return contents(text("Hello, " + name + "!"))
 }
 
 func greet(ctx context.Context, key string) (string, error) {

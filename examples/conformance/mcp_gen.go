@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract6_RunGoGenerate
+const _ = toolset.Contract7_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -84,7 +84,7 @@ const (
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/conformance",
-		Manifest: "sha256:241179629814ba18cd15ea2de2637958f8677f3b613faddfcff381f018b65dba",
+		Manifest: "sha256:383ba94dd6eda9e7e3eb54552d3a76a8256b3c55a6e5b450ce1ccb49c498a42f",
 		Server:   toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -354,17 +354,15 @@ func Toolset(lists *Lists) toolset.Toolset {
 			},
 			{
 				Name:        ToolTestInputRequiredResultElicitation,
-				Description: "Requests a name. The suite also sends it with the first call.",
-				Input:       noInputSchema,
-				Output:      stringResultSchema,
-				Elicits:     true,
-				Unsolicited: true,
-				Returns:     toolset.Value,
-				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
-					if err := r.Nothing(); err != nil {
-						return nil, err
+				Description: "Requests a name. The suite also sends it with the first call, which counts for a handler in go-sdk's shape.",
+				Input:       nothingSchema,
+				SDK:         true,
+				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+					in, err := decode.Arguments(call.Arguments, decodeNothing)
+					if err != nil {
+						return toolset.Result{}, err
 					}
-					return TestInputRequiredResultElicitation(ctx)
+					return toolset.Native(TestInputRequiredResultElicitation(ctx, toolset.Request[mcp.CallToolRequest](call), in))
 				},
 			},
 			{
@@ -1000,7 +998,7 @@ func _() {
 	toolset.RunGoGenerate[func(context.Context) error](TestErrorHandling)
 	toolset.RunGoGenerate[func(context.Context) (*mcp.ImageContent, error)](TestImageContent)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultCapabilities)
-	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultElicitation)
+	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultElicitation)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultListRoots)
 	toolset.RunGoGenerate[func(context.Context) (string, error)](TestInputRequiredResultMultiRound)
 	toolset.RunGoGenerate[func(context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, any, error)](TestInputRequiredResultMultipleInputs)

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:84c9dedddb7df71c249573f6828b6125",
-		Code:   "2:6b3b29cfee26499af36971e596b4afba",
+		Source: "2:a80bc958b85f696b70390dfb5d11edcb",
+		Code:   "2:9d472b583e5afdacc334d096ad4fd38b",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "CompleteArg2", "ConfirmDelete", "Contact", "FailingJob",

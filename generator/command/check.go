@@ -20,7 +20,6 @@ import (
 )
 
 func newCheck() *cobra.Command {
-	var reflect string
 	var clients []string
 	var findings commandline.Reporter
 	command := &cobra.Command{
@@ -29,27 +28,15 @@ func newCheck() *cobra.Command {
 		Long: `check generates without writing. It prints the findings, and the differences between the
 generated files and those on disk. Run it in CI.
 
-With --reflect it also builds and runs a temporary test of the packages. In this test, invopop's
-jsonschema.Reflector makes the schema of every input and output type, with the comments of the
-source. check prints the differences from mcpgen's schemas. It leaves no files in the module.
-
---reflect=requiredFromJSONSchemaTags sets this option of the Reflector. Use it if your project
-used it: check then prints each argument that became required.
-
 With --clients it also checks the input schemas of tools against the strict modes of model
 providers: openai, anthropic and gemini. mcpgen explain MCP050 has the rules.
 
 Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`,
 		Example: `  mcpgen check ./...            for CI
-  mcpgen check --reflect ./...  also compare schemas with those of the Reflector
   mcpgen check --clients=openai,anthropic,gemini ./...  also check schemas for strict modes`,
 		RunE: func(cmd *cobra.Command, patterns []string) (err error) {
 			defer func() { err = findings.Close(cmd, err) }()
 			findings.Text(cmd) // before all output
-			if !slices.Contains([]string{"", "default", "requiredFromJSONSchemaTags"}, reflect) {
-				return fmt.Errorf("unknown setting --reflect=%s: write --reflect, or "+
-					"--reflect=requiredFromJSONSchemaTags", reflect)
-			}
 			for _, client := range clients {
 				if !slices.Contains(providers.Names(), client) {
 					return fmt.Errorf("unknown client --clients=%s: write %s", client,
@@ -74,18 +61,9 @@ Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`
 				}
 			}
 			findings.Stale(cmd, differences, "run go generate, or mcpgen, and commit the result")
-			if reflect != "" {
-				err = reflected(cmd, &findings, patterns, reflect != "default")
-				if err != nil {
-					return err
-				}
-			}
 			return usable(cmd, &findings, result.Services, clients)
 		},
 	}
-	command.Flags().StringVar(&reflect, "reflect", "",
-		"compare every schema with that of jsonschema.Reflector, at run time")
-	command.Flags().Lookup("reflect").NoOptDefVal = "default"
 	command.Flags().StringSliceVar(&clients, "clients", nil,
 		"check the input schemas for the strict modes of openai, anthropic and gemini")
 	findings.Flag(command)
@@ -118,28 +96,6 @@ func usable(
 			}
 		}
 	}
-	return nil
-}
-
-// reflected prints where the schemas that are read differ from the Reflector's.
-func reflected(
-	cmd *cobra.Command, findings *commandline.Reporter, patterns []string, requiredFromTags bool,
-) error {
-	result, err := generator.Reflect(cmd.Context(), generator.Options{Patterns: patterns},
-		requiredFromTags)
-	if err != nil {
-		return err
-	}
-	for _, d := range result.Differences {
-		at := d.Type
-		if d.Pointer != "" {
-			at += " at " + d.Pointer
-		}
-		f := report.Finding{Code: "reflect", Level: report.Error, Message: at + ": " + d.Message}
-		addAt(cmd, findings, d.Pos, f, f.Message)
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d types compared with the Reflector, %d differences\n",
-		result.Compared, len(result.Differences))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -115,9 +116,8 @@ func options(list toollist.List, o importer.Options) importer.Options {
 	o.Server, o.Version = list.Server, list.Version
 	for _, t := range list.Tools {
 		o.Tools = append(o.Tools, importer.Tool{
-			Name: t.Name, Title: t.Title, AnnotationTitle: t.Annotations.Title,
-			Description: t.Description,
-			Input:       t.InputSchema, Output: t.OutputSchema,
+			Name: t.Name, Title: cmp.Or(t.Title, t.Annotations.Title), // older servers write the latter
+			Description: t.Description, Input: t.InputSchema, Output: t.OutputSchema,
 			ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
 			Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
 		})

@@ -23,6 +23,9 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		return annotate(file, pos)
 	case diag.UnknownDirective, diag.Malformed, diag.UnknownKey, diag.UnknownRole,
 		diag.UnknownParameter, diag.Unbindable:
+		if now := renew(file, pos); now != nil {
+			return now
+		}
 		if text, ok := d.Meant(); ok && end > pos && !grants(d.Code, file.line(pos)[:end-pos], text) {
 			return fix("Write "+text, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 		}
@@ -43,6 +46,25 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		}
 	}
 	return nil
+}
+
+// renew rewrites the forms of earlier versions in the directive that pos is in.
+func renew(file *source, pos token.Pos) []analysis.SuggestedFix {
+	start := file.LineStart(file.Line(pos))
+	line := file.line(start)
+	at := strings.LastIndex(line[:min(int(pos-start)+len("//mcp:"), len(line))], "//mcp:")
+	if at < 0 {
+		return nil
+	}
+	start += token.Pos(at)
+	text := strings.TrimRight(line[at:], " \t")
+	now := directive.Renewed(text)
+	if now == text {
+		return nil
+	}
+	return fix("Write "+now, analysis.TextEdit{
+		Pos: start, End: start + token.Pos(len(text)), NewText: []byte(now),
+	})
 }
 
 // restricts matches the directives that restrict a handler of another comment.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:b5cc7402ffc4d1b6067163df76e64e6f",
-		Code:   "2:8475a5a7ba04bd21f4df7dde47f48380",
+		Code:   "2:fd646694d7f5ae9a5570d9c70a211ec4",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",

@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract6_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract7_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name is the cure: run go
 // generate.
-const Contract6_RunGoGenerate = 6
+const Contract7_RunGoGenerate = 7
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
 // with the type that mcpgen read. After a change of the source it does not compile, and the
@@ -180,16 +180,15 @@ type Tool struct {
 	// [decode.Lenient] does. Strict prevents it also if runtime.Options.LenientArguments is set.
 	Lenient, Strict bool
 
-	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's.
+	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's. In
+	// 2026-07-28, answers that come with the first call count if they fit what the handler then asks,
+	// and it gives no state of its own.
 	SDK bool
 
 	// Elicits reports that the handler calls runtime.Elicit, Sample or Roots. In a session it gets
 	// go-sdk's.
 	Elicits bool
 
-	// Unsolicited reports that answers which come with the first call count, in 2026-07-28, if they
-	// fit what the handler then asks.
-	Unsolicited bool
 	// Task is whether calls run as tasks, which outlive their requests; empty for never.
 	Task Task
 
@@ -237,7 +236,6 @@ type Annotations struct {
 	DestructiveHint *bool
 	IdempotentHint  bool
 	OpenWorldHint   *bool
-	Title           string // for clients that do not read the tool's own title
 }
 
 // Result is the result of a tool's handler. Generated code writes it with one of the constructors;

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:227d8285385d66a0854e2c6524c607a1",
-		Code:   "2:d88c4707d76cd8a633c60cfde80d178d",
+		Code:   "2:96160a42373576648b04900d3c0e6604",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

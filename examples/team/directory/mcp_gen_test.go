@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:ce04eb620057817851569f2423944ab4",
-		Code:   "2:a2ba5e923b74973ea8def3f67dd2ab1c",
+		Code:   "2:1a9655d54128eae0facc438af4abf631",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7c47b392fbd5d269212a3c0f0471b3e1",
-		Code:   "2:f923d6681030bbe963d0b716e8e57ab4",
+		Code:   "2:f2ebdce61d12d6c410789cc80c5fd8da",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

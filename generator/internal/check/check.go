@@ -100,10 +100,6 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two",
 			"tool %s has elicits, but its handler runs in a process that cannot reach a client", t.Name)
 	}
-	if t.Unsolicited && !t.Elicits {
-		list.Add(diag.Contradiction, t.Pos, "write elicits, or remove unsolicited",
-			"tool %s has unsolicited, but its handler asks nothing", t.Name)
-	}
 	if t.Task == "answered" && !t.Elicits && !t.Handler.SDK {
 		list.Add(diag.Contradiction, t.Pos, "write elicits as well, or task without =answered",
 			"tool %s becomes a task with an answer, and has no elicits", t.Name)

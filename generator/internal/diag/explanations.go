@@ -610,11 +610,11 @@ mcp.AddTool(other, &mcp.Tool{Name: "reset"}, reset)`,
 	{
 		Code:  NoToken,
 		Title: "handler without its token",
-		Cause: "With strict on //mcp:server, every tool, prompt and resource has a token as its last " +
-			"parameter. mcpgen declares the type of the token together with the registration of the " +
+		Cause: "With unannotated=strict on //mcp:server, every tool, prompt and resource has a token " +
+			"as its last parameter. mcpgen declares the type of the token together with the registration of the " +
 			"handler. So a handler that mcpgen has not generated does not compile. " +
 			"//mcp:ignore and //mcp:complete take no token.",
-		Example: `//mcp:server strict
+		Example: `//mcp:server unannotated=strict
 package devices
 
 //mcp:tool minrole=Viewer

@@ -43,7 +43,7 @@ func (s Spec) Where() string {
 	switch {
 	case s.Below:
 		where += ", beside //mcp:tool, //mcp:prompt or //mcp:resource"
-	case s.OfTool && s.AllowedOn(PackageDoc): // //mcp:icon
+	case s.OfTool && s.AllowedOn(PackageDoc): // //mcp:meta
 		where = PackageDoc.String() + ", or beside //mcp:tool"
 	case s.OfTool:
 		where += ", beside //mcp:tool"

@@ -49,8 +49,11 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 		l.problem(diag.Malformed, 0, l.at, fix, fmt.Sprintf("%+q is not a directive name", raw.Name))
 		return d, l.bad
 	case !known:
-		l.problem(diag.UnknownDirective, 0, l.at, Nearest("//mcp:", name, names()),
-			"unknown directive //mcp:"+name)
+		fix := Nearest("//mcp:", name, names())
+		if now := Renewed(c.Text); now != c.Text {
+			fix = "write " + now + orFix
+		}
+		l.problem(diag.UnknownDirective, 0, l.at, fix, "unknown directive //mcp:"+name)
 		return d, l.bad
 	}
 	d.Spec = spec
@@ -135,7 +138,10 @@ func (l *lexer) arg(w word) {
 			keys = append(keys, k.Name)
 		}
 		fix := Nearest("", match[1], keys)
+		old, isOld := former[spec.Name][w.key]
 		switch {
+		case isOld:
+			fix = old.cure
 		case spec.Form == Bare:
 			fix = "write //mcp:" + spec.Name + " alone"
 		case spec.Form == Valued && l.beyondValues(w):
@@ -253,8 +259,6 @@ func (l *lexer) required() {
 		if l.d.Subject.Text == "" {
 			l.unnamed(end)
 		}
-	case "icon":
-		need("src", "//mcp:icon has no src=")
 	case "type":
 		if l.d.Subject.Text == "" {
 			l.unnamed(end)

@@ -175,11 +175,10 @@ var specs = []Spec{
 			{Name: "app", Kind: Label, Purpose: "the app label of the host's permissions"},
 			{Name: "prefix", Kind: Text,
 				Purpose: "a prefix for the name of every tool and prompt of the package"},
-			{Name: "unannotated", Kind: Choice, Choices: []string{"ignore"},
-				Purpose: "mcpgen does not report handlers without a directive; it does not serve " +
-					"them either"},
-			{Name: "strict", Kind: Flag,
-				Purpose: "every tool, prompt and resource has a token: a last parameter of the type " +
+			{Name: "unannotated", Kind: Choice, Choices: []string{"error", "ignore", "strict"},
+				Purpose: "handlers without a directive. error, the default: mcpgen reports them. " +
+					"ignore: it does not report them; it does not serve them either. strict: as error, " +
+					"and every tool, prompt and resource has a token: a last parameter of the type " +
 					"<Handler>Annotated, which mcpgen declares"},
 			{Name: "optional", Kind: Choice, Choices: []string{"null"},
 				Purpose: "optional arguments may be null, which means the same as an absent " +
@@ -249,17 +248,12 @@ var specs = []Spec{
 			{Name: "ui", Kind: Text,
 				Purpose: "the ui:// URI of the MCP App that shows the result: a //mcp:resource of the " +
 					"package, which gets the rule of the tool if it has none of its own"},
-			{Name: "annotationtitle", Kind: Text,
-				Purpose: "the title in the annotations, for clients that do not read title="},
 			lenient(
 				"the decoder converts arguments of a wrong type if the meaning is clear, for " +
 					"example \"5\" to 5, and ignores unknown properties and null for an " +
 					"optional one. Arguments with //mcp:allow, //mcp:rule or an HTTP header " +
 					"stay strict"),
 			elicits,
-			{Name: "unsolicited", Kind: Flag,
-				Purpose: "answers that come with the first call of the tool count, if they fit what " +
-					"the handler then asks. Write it if every call asks the same"},
 			{Name: "task", Kind: Mode, Choices: []string{"required", "answered"},
 				Purpose: "a client that supports tasks gets the id of a task at once, and reads " +
 					"the result later; others wait for the result. required: other clients " +
@@ -304,7 +298,7 @@ var specs = []Spec{
 	},
 	{
 		Name:    "param",
-		Purpose: "describes and limits one plain parameter, with the keys of the jsonschema tag",
+		Purpose: "describes and limits one plain parameter, with keys of the jsonschema tag",
 		Places:  []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, Below: true,
 		Keys: []Key{
 			{Name: "title", Kind: Text, Purpose: "the display name"},
@@ -313,21 +307,16 @@ var specs = []Spec{
 				Purpose: "the value if the caller sends none; makes the parameter optional"},
 			{Name: "nullable", Kind: Flag,
 				Purpose: "null is allowed; null and an absent argument both decode to nil"},
-			{Name: "example", Kind: List, Purpose: "example values"},
 			{Name: "enum", Kind: List, Purpose: "the allowed values"},
 			{Name: "anyof_type", Kind: List, Purpose: "the JSON types of any, or of its elements"},
 			{Name: "minimum", Kind: Number, Purpose: "the smallest value"},
 			{Name: "maximum", Kind: Number, Purpose: "the largest value"},
-			{Name: "exclusiveMinimum", Kind: Number, Purpose: "a value must be greater than this number"},
-			{Name: "exclusiveMaximum", Kind: Number, Purpose: "a value must be less than this number"},
-			{Name: "multipleOf", Kind: Number, Purpose: "a value must be a multiple of this number"},
 			{Name: "minLength", Kind: Count, Purpose: "the smallest number of code points in a string"},
 			{Name: "maxLength", Kind: Count, Purpose: "the largest number of code points in a string"},
 			{Name: "pattern", Kind: Text, Purpose: "the regular expression that a string must match"},
 			{Name: "format", Kind: Text, Purpose: "the format of a string, for example date-time"},
 			{Name: "minItems", Kind: Count, Purpose: "the smallest number of elements in a list"},
 			{Name: "maxItems", Kind: Count, Purpose: "the largest number of elements in a list"},
-			{Name: "uniqueItems", Kind: Flag, Purpose: "all elements of a list must differ"},
 		},
 		Example: `//mcp:param limit minimum=1 maximum=65536 default=4096`,
 	},
@@ -409,26 +398,16 @@ var specs = []Spec{
 		Example: `//mcp:schema input=schemas/query.json output=schemas/device.json`,
 	},
 	{
-		Name: "icon", Purpose: "adds an icon to the tool, or in the package doc to the server",
-		Places: []Place{PackageDoc, Func, InterfaceMethod}, Repeat: true, OfTool: true,
+		Name: "meta",
+		Purpose: "adds a member to the _meta of the tool in lists. The member icon is an icon " +
+			"instead: of the tool, or in the package doc of the server",
+		Places: []Place{PackageDoc, Func, InterfaceMethod}, Form: Named, Repeat: true, OfTool: true,
 		Keys: []Key{
-			{Name: "src", Kind: Text, Must: true,
-				Purpose: "an https or data URI; @Name is the value of a string constant"},
-			{Name: "mimetype", Kind: Text, Purpose: "the media type, for example image/png"},
-			{Name: "sizes", Kind: List, Purpose: "the sizes, for example 48x48, or any"},
-			{Name: "theme", Kind: Choice, Choices: []string{"light", "dark"},
-				Purpose: "the background that the icon is for"},
-		},
-		Example: `//mcp:icon src=https://example.com/tool.png mimetype=image/png sizes=48x48`,
-	},
-	{
-		Name: "meta", Purpose: "adds a member to the _meta of the tool in lists",
-		Places: []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, OfTool: true,
-		Keys: []Key{
-			{Name: "value", Kind: Text,
-				Purpose: "a string; @Name is the value of a string constant"},
-			{Name: "json", Kind: Text,
-				Purpose: "any JSON value; @Name is the value of a string constant"},
+			{Name: "value", Kind: Text, Purpose: "a string, and for an icon its https or data URI; " +
+				"@Name is the value of a string constant"},
+			{Name: "json", Kind: Text, Purpose: "any JSON value, and for an icon an object with src, " +
+				"mimeType, sizes and theme as in MCP; @Name is the value of a string constant, also " +
+				"as src"},
 		},
 		Example: `//mcp:meta example.com/template value=ui://board.html`,
 	},

@@ -55,7 +55,7 @@ func writeHead(b *strings.Builder, s model.Service, kind, title string) {
 	if first {
 		fmt.Fprintf(b, "The tools, prompts and resources of package `%s`, and who may use them.\n\n",
 			s.Package)
-		if s.Server.Unannotated != "" {
+		if s.Server.Unannotated == "ignore" {
 			b.WriteString("The package has `unannotated=ignore`: mcpgen does not report handlers " +
 				"without a directive.\n\n")
 		}

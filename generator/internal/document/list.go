@@ -53,7 +53,7 @@ func List(services []model.Service, relative func(string) string) ListReport {
 			i.Package, i.File, i.Line = s.Package, filepath.ToSlash(relative(pos.File)), pos.Line
 			items = append(items, i)
 		}
-		if s.Server.Unannotated != "" {
+		if s.Server.Unannotated == "ignore" {
 			add(ListItem{Kind: "unannotated", Access: s.Server.Unannotated}, s.Server.Pos)
 		}
 		for _, t := range s.Served() {

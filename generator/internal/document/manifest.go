@@ -38,9 +38,9 @@ type manifestServer struct {
 
 	Website string         `json:"website,omitempty"` // a URL
 	Icons   []manifestIcon `json:"icons,omitempty"`   // of the server
-	// Unannotated is "ignore" if handlers without a directive are no findings.
+	// Unannotated is "ignore" if handlers without a directive are no findings, and "strict" if every
+	// tool, prompt and resource has a token.
 	Unannotated string `json:"unannotated,omitempty"`
-	Strict      bool   `json:"strict,omitempty"` // every tool, prompt and resource has a token
 	// Client is the directory of the typed client, below the package.
 	Client string `json:"client,omitempty"`
 }
@@ -72,16 +72,13 @@ type manifestTool struct {
 	Returns string   `json:"returns,omitempty"`
 	Aliases []string `json:"aliases,omitempty"` // deprecated names, sorted
 	Elicits bool     `json:"elicits,omitempty"` // the handler may ask its client for input
-	// Unsolicited is whether answers that come with the first call are accepted.
-	Unsolicited bool `json:"unsolicited,omitempty"`
 	// Task is "optional", "required" or "answered", if calls run as tasks.
 	Task string `json:"task,omitempty"`
 	// Lenient is whether the arguments are lenient; without it Options.LenientArguments decides.
 	Lenient *bool          `json:"lenient,omitempty"`
 	Icons   []manifestIcon `json:"icons,omitempty"` // of the tool
 
-	AnnotationTitle string          `json:"annotationTitle,omitempty"` // annotations.title
-	Meta            json.RawMessage `json:"_meta,omitempty"`           // as in lists
+	Meta json.RawMessage `json:"_meta,omitempty"` // as in lists
 }
 
 type manifestPrompt struct {
@@ -178,7 +175,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		Server: manifestServer{Name: s.Server.Name, Title: s.Server.Title,
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
 			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
-			Strict: s.Server.Strict, Client: s.Server.Client},
+			Client: s.Server.Client},
 		Roles:     []string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
@@ -245,13 +242,11 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,
 		Elicits:     tool.Elicits,
-		Unsolicited: tool.Unsolicited,
 		Task:        tool.Task,
 		Lenient:     tool.Lenient,
 		Icons:       iconsOf(tool.Icons),
 
-		AnnotationTitle: tool.AnnotationTitle,
-		Meta:            json.RawMessage(tool.Meta),
+		Meta: json.RawMessage(tool.Meta),
 	}
 	m.Access.Allow = tool.Permissions()
 	for _, v := range tool.Ruled() {

@@ -14,7 +14,7 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract6_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract7_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
 	p.writeTokens(f)
@@ -162,7 +162,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 	if schema := p.schemas.outputs[tool.Name]; schema != "" {
 		fields = append(fields, row("Output", jen.Id(schema)))
 	}
-	if tool.Hints != (model.Hints{}) || tool.AnnotationTitle != "" {
+	if tool.Hints != (model.Hints{}) {
 		fields = append(fields, row("Annotations", annotations(tool)))
 	}
 	if len(tool.Icons) > 0 {
@@ -179,7 +179,6 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 		fields = append(fields, row("Lenient", jen.True()))
 	}
 	fields = append(fields, whenTrue("Elicits", tool.Elicits)...)
-	fields = append(fields, whenTrue("Unsolicited", tool.Unsolicited)...)
 	fields = append(fields, texts("Task", tool.Task)...)
 	fields = append(fields, p.timeoutRow(tool.Limits)...)
 	if len(tool.Catalogs) > 0 {
@@ -265,7 +264,6 @@ func annotations(tool model.Tool) *jen.Statement {
 	pointer("DestructiveHint", h.Destructive)
 	value("IdempotentHint", h.Idempotent)
 	pointer("OpenWorldHint", h.OpenWorld)
-	fields = append(fields, texts("Title", tool.AnnotationTitle)...)
 	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
 }
 

@@ -30,7 +30,6 @@ const File = "tools.go"
 // Tool is one tool to import.
 type Tool struct {
 	Name, Title, Description string
-	AnnotationTitle          string          // annotations.title, which older servers write
 	Input, Output            json.RawMessage // schemas; Output is nil without one
 	// The hints are nil if they are not written.
 	ReadOnly, Destructive, Idempotent, OpenWorld *bool

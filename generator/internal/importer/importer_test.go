@@ -71,8 +71,7 @@ func TestNoTextBecomesCode(t *testing.T) {
 		for i := range 4 {
 			property, _ := json.Marshal(draw())
 			o.Tools = append(o.Tools, importer.Tool{
-				Name: fmt.Sprint("t", i), Title: draw(), AnnotationTitle: draw(),
-				Description: draw(), Output: object,
+				Name: fmt.Sprint("t", i), Title: draw(), Description: draw(), Output: object,
 				Input: json.RawMessage(`{"type":"object","properties":{` + string(property) +
 					`:{"type":"string","description":` + string(property) + `}}}`),
 			})

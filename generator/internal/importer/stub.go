@@ -41,7 +41,7 @@ func (w *writer) tool(t Tool) error {
 	if err != nil {
 		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
 	}
-	if Visible(t.Title) != t.Title || Visible(t.AnnotationTitle) != t.AnnotationTitle ||
+	if Visible(t.Title) != t.Title ||
 		Visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
 		w.note("tool %s: removed invisible characters from its texts", t.Name)
 	}
@@ -51,7 +51,7 @@ func (w *writer) tool(t Tool) error {
 
 	name := w.goName(t.Name)
 	directives := "//mcp:tool name=" + t.Name + " minrole=" + FillIn +
-		Key("title", Visible(t.Title)) + Key("annotationtitle", Visible(t.AnnotationTitle))
+		Key("title", Visible(t.Title))
 	for _, h := range []struct {
 		name  string
 		value *bool

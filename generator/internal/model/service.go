@@ -44,13 +44,13 @@ type Server struct {
 	// Description is the first sentence of the package doc; empty without one.
 	Description string
 	Website     string // URL
-	Icons       []Icon // of all //mcp:icon in the package doc
+	Icons       []Icon // of each //mcp:meta icon in the package doc
 	App         string // the app label of permission strings
 	Prefix      string // of the name of every tool and prompt
 	Named       bool   // name= is written: packages of one run with the same one are one server
-	// Unannotated is "ignore" if handlers without a directive are no findings.
+	// Unannotated is "ignore" if handlers without a directive are no findings, and "strict" if every
+	// tool, prompt and resource has a token as well. It is empty by default.
 	Unannotated string
-	Strict      bool // every tool, prompt and resource has a token
 	// Client is the directory of the typed client, below the package, with slashes; empty for none.
 	Client string
 	Pos    Position

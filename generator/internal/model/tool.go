@@ -25,10 +25,7 @@ type Tool struct {
 	Icons       []Icon   // of tools alone
 	Meta        string   // the _meta of the listing, compact JSON; of tools alone
 	UI          string   // the URI of the resource that is its MCP App; of tools alone
-	// AnnotationTitle is the title among the annotations, for clients that do not read Title.
-	AnnotationTitle string
-	Elicits         bool // the handler may ask its client: elicitation, sampling or roots
-	Unsolicited     bool // answers may come with the first call; of tools alone
+	Elicits     bool     // the handler may ask its client: elicitation, sampling or roots
 	// Task is "optional", "required" or "answered", as of toolset.Task; empty for no task.
 	Task string
 	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.
@@ -38,7 +35,7 @@ type Tool struct {
 	Pos     Position // of the //mcp:tool directive
 }
 
-// Icon is one //mcp:icon.
+// Icon is one //mcp:meta icon.
 type Icon struct {
 	Source   string
 	MIMEType string

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -200,7 +199,6 @@ func (c *comparison) server(old, m *Manifest) {
 		{"version", old.Server.Version, m.Server.Version}, {"app", old.Server.App, m.Server.App},
 		{"website", old.Server.Website, m.Server.Website},
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
-		{"strict", strconv.FormatBool(old.Server.Strict), strconv.FormatBool(m.Server.Strict)},
 		{"client", old.Server.Client, m.Server.Client},
 		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
 		{"icons", string(old.Server.Icons), string(m.Server.Icons)},

@@ -31,7 +31,6 @@ type Manifest struct {
 		App         string `json:"app"`
 		Website     string `json:"website"`
 		Unannotated string `json:"unannotated"`
-		Strict      bool   `json:"strict"`
 		Client      string `json:"client"`
 
 		Icons json.RawMessage `json:"icons"`

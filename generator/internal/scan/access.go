@@ -454,8 +454,8 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 			return
 		}
 	}
-	for _, text := range [...][2]string{{"its title", t.Title}, {"its title", t.AnnotationTitle},
-		{"its description", t.Description}, {"its _meta", t.Meta}} {
+	for _, text := range [...][2]string{{"its title", t.Title}, {"its description", t.Description},
+		{"its _meta", t.Meta}} {
 		if secrets.Mentions(text[1], v.Text) {
 			report(text[0], reword)
 			return

@@ -18,8 +18,6 @@ import (
 
 // metadata reads what clients and people see of a tool besides its schemas.
 func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *model.Tool) {
-	t.AnnotationTitle = written.Text("annotationtitle")
-	t.Unsolicited = written.Has("unsolicited")
 	if written.Has("task") {
 		t.Task = cmp.Or(written.Text("task"), "optional")
 	}
@@ -32,35 +30,13 @@ func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *m
 				"alias=%s is not an MCP tool name", alias)
 		}
 	}
-	t.Icons = s.icons(d)
 	s.appOf(written, t)
-	t.Meta = s.meta(d, t.UI)
+	t.Icons, t.Meta = s.meta(d, t.UI)
 }
 
-// icons reads the icons of a tool or of the server.
-func (s *scanner) icons(d *annotated.Decl) (icons []model.Icon) {
-	for _, found := range d.Directives {
-		if found.Name != "icon" || found.Broken {
-			continue
-		}
-		icon := model.Icon{Source: s.text(found, "src"), MIMEType: found.Text("mimetype"),
-			Sizes: found.List("sizes"), Theme: found.Text("theme")}
-		u, err := url.Parse(icon.Source)
-		switch {
-		case icon.Source == "": // reported
-		case err != nil, u.Scheme != "data" && (u.Scheme != "https" || u.Host == ""):
-			s.report(diag.BadValue, found.Pos, found.End,
-				"write src=https://… or src=data:…; clients load no other icons",
-				"//mcp:icon has a source that is neither an https nor a data URI")
-		}
-		icons = append(icons, icon)
-	}
-	return icons
-}
-
-// meta reads the _meta of a tool, as compact JSON with sorted keys; "" without one. ui is the URI
-// of its MCP App.
-func (s *scanner) meta(d *annotated.Decl, ui string) string {
+// meta reads each //mcp:meta of a tool or of the package doc: the icons, and the _meta of the tool
+// as compact JSON with sorted keys, "" without one. ui is the URI of its MCP App.
+func (s *scanner) meta(d *annotated.Decl, ui string) (icons []model.Icon, meta string) {
 	members := map[string]json.RawMessage{}
 	if ui != "" {
 		members["ui"] = uiMeta(ui)
@@ -69,39 +45,78 @@ func (s *scanner) meta(d *annotated.Decl, ui string) string {
 		if found.Name != "meta" || found.Broken {
 			continue
 		}
-		bad := func(fix, format string) {
-			s.report(diag.BadValue, found.Pos, found.End, fix, format, found.Subject.Text)
-		}
 		name := found.Subject.Text
-		text := []byte(s.text(found, "json"))
+		bad := func(fix, format string) {
+			s.report(diag.BadValue, found.Pos, found.End, fix, format, name)
+		}
 		switch prefix, _, prefixed := strings.Cut(name, "/"); {
 		case found.Has("json") == found.Has("value"):
 			bad("write value= for a text, or json= for any other value",
 				"//mcp:meta %s needs one of value= and json=")
-			continue
+		case name == "icon":
+			icons = append(icons, s.icon(found))
+		case d.Place == directive.PackageDoc:
+			bad("move it beside //mcp:tool", "//mcp:meta %s is in the package doc, and is not an icon")
 		case members[name] != nil:
 			s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
 				"//mcp:meta %s is written twice", name)
-			continue
 		case prefixed && reservedPrefix(prefix):
 			bad("use a prefix from your own domain, for example com.example/",
 				"//mcp:meta %s has a reserved prefix")
-			continue
-		case found.Has("value"):
-			text, _ = json.Marshal(s.text(found, "value"))
+		default:
+			text := []byte(s.text(found, "json"))
+			if found.Has("value") {
+				text, _ = json.Marshal(s.text(found, "value"))
+			}
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, text); err != nil {
+				bad("write one JSON value in backquotes", "the json= of //mcp:meta %s is not JSON")
+				continue
+			}
+			members[name] = compact.Bytes()
 		}
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, text); err != nil {
-			bad("write one JSON value in backquotes", "the json= of //mcp:meta %s is not JSON")
-			continue
-		}
-		members[name] = compact.Bytes()
 	}
 	if len(members) == 0 {
-		return ""
+		return icons, ""
 	}
 	text, _ := json.Marshal(members) // valid JSON by now
-	return string(text)
+	return icons, string(text)
+}
+
+// icon reads one //mcp:meta icon.
+func (s *scanner) icon(found *directive.Directive) model.Icon {
+	var read struct {
+		Src      string   `json:"src"`
+		MIMEType string   `json:"mimeType"`
+		Sizes    []string `json:"sizes"`
+		Theme    string   `json:"theme"`
+	}
+	if arg, ok := found.Arg("json"); ok {
+		d := json.NewDecoder(strings.NewReader(s.text(found, "json")))
+		d.DisallowUnknownFields()
+		if d.Decode(&read) != nil || d.More() ||
+			!slices.Contains([]string{"", "light", "dark"}, read.Theme) {
+			s.report(diag.BadValue, found.Pos, found.End,
+				"write the object with src, mimeType, sizes and theme in backquotes; theme is light or dark",
+				"the json= of //mcp:meta icon is not an icon")
+			return model.Icon{}
+		}
+		if name, isConstant := strings.CutPrefix(read.Src, "@"); isConstant {
+			if read.Src = s.constant(arg, "src", name); read.Src == "" {
+				return model.Icon{} // reported
+			}
+		}
+	} else if read.Src = s.text(found, "value"); read.Src == "" {
+		return model.Icon{} // reported
+	}
+	u, err := url.Parse(read.Src)
+	if err != nil || u.Scheme != "data" && (u.Scheme != "https" || u.Host == "") {
+		s.report(diag.BadValue, found.Pos, found.End,
+			"write an https or data URI; clients load no other icons",
+			"//mcp:meta icon has a source that is neither an https nor a data URI")
+	}
+	return model.Icon{Source: read.Src, MIMEType: read.MIMEType, Sizes: read.Sizes,
+		Theme: read.Theme}
 }
 
 // reservedPrefix reports a prefix that the protocol (specification 2025-11-25, basic, _meta) or

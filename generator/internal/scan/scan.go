@@ -192,7 +192,8 @@ func (s *scanner) header() {
 			s.visible(d.Doc)
 			s.service.Server.Description = cmp.Or(s.service.Server.Description,
 				synopsis(d.Doc, s.pkg.Name, path.Base(s.pkg.Path)))
-			s.service.Server.Icons = append(s.service.Server.Icons, s.icons(d)...)
+			icons, _ := s.meta(d, "")
+			s.service.Server.Icons = append(s.service.Server.Icons, icons...)
 		}
 	}
 	s.service.Server.Name = s.pkg.Name
@@ -208,13 +209,11 @@ func (s *scanner) header() {
 		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
 		Description: s.service.Server.Description,
-		Website:     s.website(d), Icons: s.service.Server.Icons, Unannotated: d.Text("unannotated"),
-		Client: s.client(d), Strict: d.Has("strict"),
+		Website:     s.website(d), Icons: s.service.Server.Icons, Client: s.client(d),
 		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
 	}
-	if arg, ok := d.Arg("unannotated"); ok && s.service.Server.Strict {
-		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two",
-			"a strict package has unannotated=ignore")
+	if kind := d.Text("unannotated"); kind != "error" {
+		s.service.Server.Unannotated = kind
 	}
 }
 

@@ -37,6 +37,11 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 	if value.Quoted || !constantName {
 		return value.Text
 	}
+	return s.constant(arg, key, name)
+}
+
+// constant returns the value of the constant that a key names.
+func (s *scanner) constant(arg directive.Arg, key, name string) string {
 	bad := func(fix, format string) {
 		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, key, name)
 	}

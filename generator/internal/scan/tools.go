@@ -268,7 +268,7 @@ func (s *scanner) params(d *annotated.Decl, known []string) map[string]*directiv
 
 // needsToken reports a handler of a strict package without its token.
 func (s *scanner) needsToken(d *annotated.Decl) {
-	if d.Token() != "" || !s.service.Server.Strict || d.Name.Name == "_" ||
+	if d.Token() != "" || s.service.Server.Unannotated != "strict" || d.Name.Name == "_" ||
 		!isHandler(d.Func.Signature()) || s.unreadable(d) {
 		return
 	}

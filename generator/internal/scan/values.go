@@ -153,11 +153,8 @@ func tags(d *directive.Directive) []schema.Tag {
 	}
 	var list []schema.Tag
 	for _, a := range d.Args {
-		switch {
-		case a.Key == "nullable":
-			list = append(list, schema.Tag{Key: a.Key}) // a flag of the tag too
-		case len(a.Values) == 0:
-			list = append(list, schema.Tag{Key: a.Key, Value: "true"})
+		if len(a.Values) == 0 { // nullable, a flag of the tag too
+			list = append(list, schema.Tag{Key: a.Key})
 		}
 		for _, v := range a.Values {
 			list = append(list, schema.Tag{Key: a.Key, Value: v.Text})

@@ -160,8 +160,6 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	switch {
 	case tag.required:
 		return true
-	case p.dir == reflecting && p.w.RequiredFromTags:
-		return false
 	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional),
 		tag.nullable && p.on.has(nullableOptional):
 		return false

@@ -23,8 +23,6 @@ type Walker struct {
 	src Source
 	// comments is the Reflector's CommentMap, for walks without the rule everyDoc.
 	comments map[string]string
-	// RequiredFromTags is the Reflector's RequiredFromJSONSchemaTags, for Reflect.
-	RequiredFromTags bool
 	// NullOptional makes optional arguments accept null, except those whose names are in NotNull.
 	NullOptional bool
 	NotNull      map[string]bool

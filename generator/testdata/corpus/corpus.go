@@ -13,8 +13,6 @@ type Corpus struct {
 	Shapes
 	Grammar
 	Standard
-	Kubernetes
 	GitHub
-	Amazon
 	Walker types.Corpus
 }

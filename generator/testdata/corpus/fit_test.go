@@ -16,8 +16,8 @@ import (
 )
 
 // TestEverySchemaForClientsIsFitForThem makes the schemas of arguments and results of the whole
-// corpus. A type has one, valid under the meta-schema of draft 2020-12 and with an object at its
-// root, or problems that say where and how to fix it.
+// corpus. A type has one, valid under the meta-schema of draft 2020-12, and for arguments with an
+// object at its root, or problems that say where and how to fix it.
 func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	src := read(t)
 	counts := map[string]int{}
@@ -132,7 +132,7 @@ func judge(t *testing.T, name string, s *jsonschema.Schema, problems []schema.Pr
 		t.Errorf("%s: %v\n%s", name, err, text)
 	}
 	root, _ := doc.(map[string]any)
-	if root["type"] != "object" || root["$ref"] != nil {
+	if strings.HasSuffix(name, " as arguments") && (root["type"] != "object" || root["$ref"] != nil) {
 		t.Errorf("%s: the root is no object: %s", name, text)
 	}
 	if at := identified(doc); at != "" {

@@ -8,23 +8,18 @@ replace (
 )
 
 require (
-	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7
 	github.com/google/go-github/v74 v74.0.0
 	github.com/google/uuid v1.6.0
 	github.com/invopop/jsonschema v0.14.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 )
 
 require github.com/mcpgen/mcpgen v0.0.0 // indirect
 
 require (
-	github.com/aws/smithy-go v1.28.8 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect
-	github.com/dave/jennifer v1.7.1 // indirect
-	github.com/ettle/strcase v0.2.0 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/google/go-querystring v1.1.0 // indirect

@@ -3,11 +3,15 @@ package corpus
 import (
 	"context"
 	"go/types"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/mcpgen/mcpgen/generator/internal/load"
-	"github.com/mcpgen/mcpgen/generator/internal/reflection"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
@@ -36,9 +40,44 @@ var loaded = sync.OnceValues(func() (source, error) {
 	for _, name := range s.named {
 		files[name.Pkg().Path()] = s.GoFiles(name.Pkg().Path())
 	}
-	s.comments, err = reflection.Comments(files)
+	s.comments, err = commentMap(files)
 	return s, err
 })
+
+// commentMap returns the Reflector's CommentMap of packages, which are given by import path with
+// their files. AddGoComments reads trees of directories and has no import paths, so the files are
+// copied to directories with these names.
+func commentMap(files map[string][]string) (map[string]string, error) {
+	scratch, err := os.MkdirTemp("", "mcpgen-comments-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(scratch)
+	for pkg, paths := range files {
+		dir := filepath.Join(scratch, filepath.FromSlash(pkg))
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), text, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var reflector jsonschema.Reflector
+	if err := reflector.AddGoComments("", scratch, jsonschema.WithFullComment()); err != nil {
+		return nil, err
+	}
+	comments := map[string]string{}
+	for key, text := range reflector.CommentMap {
+		comments[strings.TrimPrefix(filepath.ToSlash(key), filepath.ToSlash(scratch)+"/")] = text
+	}
+	return comments, nil
+}
 
 func read(t *testing.T) source {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7d992be0f15260c7fdfc09f391bc4fe7",
-		Code:   "2:0c48b32a198675e0e816fffe6061b7e2",
+		Code:   "2:465a460322dfa3eadee00adb21006902",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

@@ -150,7 +150,7 @@ func (g *Guard) admit(next Next) Next {
 			if err := t.Headers.Check(m.Info, call.Arguments); err != nil {
 				return Answer{}, invalid{err}
 			}
-			if t.Unsolicited && state == "" && !m.HasSessions() {
+			if t.SDK && state == "" && !m.HasSessions() {
 				m.Unsolicited = responses
 			}
 			if t.Task == toolset.TaskRequired && !takesTasks(m) {

@@ -147,13 +147,14 @@ func TestBoundHeadersAreCheckedAfterTheDecision(t *testing.T) {
 	}
 }
 
-// Answers that come with the first call are for tools that take such, in versions without sessions.
-func TestUnsolicitedAnswersAreForToolsThatTakeThem(t *testing.T) {
+// Answers that come with the first call are for tools in go-sdk's shape, in versions without
+// sessions.
+func TestUnsolicitedAnswersAreForToolsInSDKShape(t *testing.T) {
 	for _, takes := range []bool{false, true} {
 		for _, version := range []string{request.Stateless, request.NewestWithSessions} {
 			var got mcp.InputResponseMap
 			s := send(t, func(g *Guard, m *Message, call *mcp.CallToolParamsRaw) {
-				g.Tools["t"].Unsolicited, m.Version = takes, version
+				g.Tools["t"].SDK, m.Version = takes, version
 				call.InputResponses = mcp.InputResponseMap{"q": &mcp.ElicitResult{Action: "accept"}}
 			}, func(_ context.Context, m *Message) (Answer, error) {
 				got = m.Unsolicited

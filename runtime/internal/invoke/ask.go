@@ -182,13 +182,23 @@ func (j *job) inputs(requests mcp.InputRequestMap) (mcp.InputRequestMap, error) 
 }
 
 // solicited returns those of the answers that came with the first call which fit what the handler
-// has now asked. It does so once for a message.
-func solicited(info *request.Info, res *mcp.CallToolResult) mcp.InputResponseMap {
-	early := info.Unsolicited
+// has now asked. It does so once for a message. If the handler returned a state of its own, which
+// the client must send back, there are none.
+func (j *job) solicited(res *mcp.CallToolResult) mcp.InputResponseMap {
+	early := j.info.Unsolicited
 	if res == nil || res.InputRequests == nil {
 		return nil
 	}
-	info.Unsolicited = nil
+	j.info.Unsolicited = nil
+	own := res.RequestState != ""
+	if own && j.asking != nil {
+		j.asking.mu.Lock()
+		own = j.asking.pending == nil
+		j.asking.mu.Unlock()
+	}
+	if own {
+		return nil
+	}
 	return wire.FittingResponses(res.InputRequests, early)
 }
 

@@ -91,7 +91,7 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 	if info.Unsolicited == nil {
 		return out.result, out.Report, out.err
 	}
-	if answers := solicited(info, out.result); answers != nil {
+	if answers := c.solicited(out.result); answers != nil {
 		again := req
 		again.Params, _ = wire.WithResponses(req.Params, answers,
 			out.result.RequestState).(*mcp.CallToolParamsRaw)

@@ -98,7 +98,7 @@ func annotations(a toolset.Annotations) *mcp.ToolAnnotations {
 		return nil
 	}
 	return &mcp.ToolAnnotations{ReadOnlyHint: a.ReadOnlyHint, DestructiveHint: a.DestructiveHint,
-		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint, Title: a.Title}
+		IdempotentHint: a.IdempotentHint, OpenWorldHint: a.OpenWorldHint}
 }
 
 // Icons returns icons in go-sdk's type.

@@ -53,7 +53,7 @@ type Info struct {
 
 	Target Target // set by authorization once the message is allowed
 
-	// Unsolicited are answers that came with the first call of a tool that takes such.
+	// Unsolicited are answers that came with the first call of a tool in go-sdk's shape.
 	Unsolicited mcp.InputResponseMap
 
 	standing atomic.Uint32 // of the credential of a message that lasts

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
-		Code:   "2:7af63617e44a8f53d082e2f073ab3f27",
+		Code:   "2:be61da9c08d5d14793df37d6e81e57a9",
 		Declarations: map[string][]string{
 			".": {"Service.ClearWorkspace"},
 		},

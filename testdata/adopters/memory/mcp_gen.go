@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract6_RunGoGenerate
+const _ = toolset.Contract7_RunGoGenerate
 
 // The tools of this package.
 const (

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a7401c03900681725d596dd307f1ecf8",
-		Code:   "2:790fba43feb7891dd86e0c1596f867b2",
+		Code:   "2:5ed30a6b4cb9453b3281c5faa88908db",
 		Declarations: map[string][]string{
 			".": {
 				"Entity", "Graph", "Observation", "Relation", "Store.AddObservations",

@@ -13,7 +13,7 @@ import (
 
 // ListTeams finds teams by their name.
 //
-//mcp:tool annotationtitle="List teams" readonly destructive=false idempotent openworld=false
+//mcp:tool title="List teams" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListTeams(
 	ctx context.Context, in tools.ListTeamsParams,
 ) (*models.SearchTeamQueryResult, error) {
@@ -31,7 +31,7 @@ func (g *Grafana) ListTeams(
 
 // ListUsersByOrg lists the users of the organization.
 //
-//mcp:tool minrole=Admin annotationtitle="List users by org" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="List users by org" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListUsersByOrg(ctx context.Context) ([]*models.OrgUserDTO, error) {
 	ctx, client := g.caller(ctx)
 	params := org.NewGetOrgUsersForCurrentOrgParamsWithContext(ctx)
@@ -44,7 +44,7 @@ func (g *Grafana) ListUsersByOrg(ctx context.Context) ([]*models.OrgUserDTO, err
 
 // ListAllRoles lists roles.
 //
-//mcp:tool minrole=Admin annotationtitle="List all roles" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="List all roles" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListAllRoles(
 	ctx context.Context, in tools.ListAllRolesParams,
 ) ([]*models.RoleDTO, error) {
@@ -62,7 +62,7 @@ func (g *Grafana) ListAllRoles(
 
 // GetRoleDetails describes a role.
 //
-//mcp:tool minrole=Admin annotationtitle="Get role details" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="Get role details" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetRoleDetails(
 	ctx context.Context, in tools.GetRoleDetailsParams,
 ) (*models.RoleDTO, error) {
@@ -77,7 +77,7 @@ func (g *Grafana) GetRoleDetails(
 
 // GetRoleAssignments lists who has a role.
 //
-//mcp:tool minrole=Admin annotationtitle="Get role assignments" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="Get role assignments" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetRoleAssignments(
 	ctx context.Context, in tools.GetRoleAssignmentsParams,
 ) (*models.RoleAssignmentsDTO, error) {
@@ -92,7 +92,7 @@ func (g *Grafana) GetRoleAssignments(
 
 // ListUserRoles lists the roles of users.
 //
-//mcp:tool minrole=Admin annotationtitle="List user roles" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="List user roles" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListUserRoles(
 	ctx context.Context, in tools.ListUserRolesParams,
 ) (map[string][]models.RoleDTO, error) {
@@ -108,7 +108,7 @@ func (g *Grafana) ListUserRoles(
 
 // ListTeamRoles lists the roles of teams.
 //
-//mcp:tool minrole=Admin annotationtitle="List team roles" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="List team roles" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListTeamRoles(
 	ctx context.Context, in tools.ListTeamRolesParams,
 ) (map[string][]models.RoleDTO, error) {
@@ -124,7 +124,7 @@ func (g *Grafana) ListTeamRoles(
 
 // GetResourcePermissions lists who may do what with a resource.
 //
-//mcp:tool minrole=Admin annotationtitle="Get resource permissions" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="Get resource permissions" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetResourcePermissions(
 	ctx context.Context, in tools.GetResourcePermissionsParams,
 ) ([]*models.ResourcePermissionDTO, error) {
@@ -140,7 +140,7 @@ func (g *Grafana) GetResourcePermissions(
 
 // GetResourceDescription lists the permissions of a kind of resource.
 //
-//mcp:tool minrole=Admin annotationtitle="Get resource description" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Admin title="Get resource description" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetResourceDescription(
 	ctx context.Context, in tools.GetResourceDescriptionParams,
 ) (*models.Description, error) {

@@ -14,7 +14,7 @@ import (
 
 // CreateFolder adds a folder.
 //
-//mcp:tool minrole=Member annotationtitle="Create folder" readonly=false destructive=false idempotent=false openworld=false
+//mcp:tool minrole=Member title="Create folder" readonly=false destructive=false idempotent=false openworld=false
 func (g *Grafana) CreateFolder(
 	ctx context.Context, in tools.CreateFolderParams,
 ) (*models.Folder, error) {
@@ -34,7 +34,7 @@ func (g *Grafana) CreateFolder(
 
 // GetAnnotations finds annotations.
 //
-//mcp:tool annotationtitle="Get Annotations" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get Annotations" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetAnnotations(
 	ctx context.Context, in tools.GetAnnotationsInput,
 ) (*annotations.GetAnnotationsOK, error) {
@@ -52,7 +52,7 @@ func (g *Grafana) GetAnnotations(
 
 // CreateAnnotation adds an annotation, or one in the form of Graphite.
 //
-//mcp:tool minrole=Member annotationtitle="Create Annotation" readonly=false destructive=false idempotent=false openworld=false
+//mcp:tool minrole=Member title="Create Annotation" readonly=false destructive=false idempotent=false openworld=false
 func (g *Grafana) CreateAnnotation(
 	ctx context.Context, in tools.CreateAnnotationInput,
 ) (any, error) {
@@ -93,7 +93,7 @@ func (g *Grafana) graphite(ctx context.Context, in tools.CreateAnnotationInput) 
 
 // UpdateAnnotation changes the given fields of an annotation.
 //
-//mcp:tool minrole=Member annotationtitle="Update Annotation" readonly=false destructive idempotent=false openworld=false
+//mcp:tool minrole=Member title="Update Annotation" readonly=false destructive idempotent=false openworld=false
 func (g *Grafana) UpdateAnnotation(
 	ctx context.Context, in tools.UpdateAnnotationInput,
 ) (*annotations.PatchAnnotationOK, error) {
@@ -122,7 +122,7 @@ func (g *Grafana) UpdateAnnotation(
 
 // GetAnnotationTags lists the tags of annotations.
 //
-//mcp:tool annotationtitle="Get Annotation Tags" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get Annotation Tags" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetAnnotationTags(
 	ctx context.Context, in tools.GetAnnotationTagsInput,
 ) (*annotations.GetAnnotationTagsOK, error) {

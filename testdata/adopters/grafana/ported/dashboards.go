@@ -8,7 +8,7 @@ import (
 
 // SearchDashboards finds dashboards.
 //
-//mcp:tool annotationtitle="Search dashboards" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Search dashboards" readonly destructive=false idempotent openworld=false
 func (g *Grafana) SearchDashboards(
 	ctx context.Context, in tools.SearchDashboardsParams,
 ) (string, error) {
@@ -17,14 +17,14 @@ func (g *Grafana) SearchDashboards(
 
 // SearchFolders finds folders.
 //
-//mcp:tool annotationtitle="Search folders" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Search folders" readonly destructive=false idempotent openworld=false
 func (g *Grafana) SearchFolders(ctx context.Context, in tools.SearchFoldersParams) (string, error) {
 	return call(ctx, g, tools.SearchFolders, in)
 }
 
 // GetDashboardByUID returns a dashboard.
 //
-//mcp:tool annotationtitle="Get dashboard details" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get dashboard details" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetDashboardByUID(
 	ctx context.Context, in tools.GetDashboardByUIDParams,
 ) (string, error) {
@@ -33,7 +33,7 @@ func (g *Grafana) GetDashboardByUID(
 
 // GetDashboardSummary returns an overview of a dashboard.
 //
-//mcp:tool annotationtitle="Get dashboard summary" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get dashboard summary" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetDashboardSummary(
 	ctx context.Context, in tools.GetDashboardSummaryParams,
 ) (string, error) {
@@ -42,7 +42,7 @@ func (g *Grafana) GetDashboardSummary(
 
 // GetDashboardProperty returns a part of a dashboard.
 //
-//mcp:tool annotationtitle="Get dashboard property" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get dashboard property" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetDashboardProperty(
 	ctx context.Context, in tools.GetDashboardPropertyParams,
 ) (string, error) {
@@ -51,7 +51,7 @@ func (g *Grafana) GetDashboardProperty(
 
 // GetDashboardPanelQueries returns the queries of the panels of a dashboard.
 //
-//mcp:tool annotationtitle="Get dashboard panel queries" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get dashboard panel queries" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetDashboardPanelQueries(
 	ctx context.Context, in tools.DashboardPanelQueriesParams,
 ) (string, error) {
@@ -60,7 +60,7 @@ func (g *Grafana) GetDashboardPanelQueries(
 
 // UpdateDashboard saves or patches a dashboard.
 //
-//mcp:tool minrole=Member annotationtitle="Create or update dashboard" readonly=false destructive openworld=false
+//mcp:tool minrole=Member title="Create or update dashboard" readonly=false destructive openworld=false
 func (g *Grafana) UpdateDashboard(
 	ctx context.Context, in tools.UpdateDashboardParams,
 ) (string, error) {
@@ -69,7 +69,7 @@ func (g *Grafana) UpdateDashboard(
 
 // ListDatasources lists data sources.
 //
-//mcp:tool annotationtitle="List datasources" readonly destructive=false idempotent openworld=false
+//mcp:tool title="List datasources" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListDatasources(
 	ctx context.Context, in tools.ListDatasourcesParams,
 ) (string, error) {
@@ -78,14 +78,14 @@ func (g *Grafana) ListDatasources(
 
 // GetDatasource returns a data source.
 //
-//mcp:tool minrole=Member annotationtitle="Get datasource" readonly destructive=false idempotent openworld=false
+//mcp:tool minrole=Member title="Get datasource" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetDatasource(ctx context.Context, in tools.GetDatasourceParams) (string, error) {
 	return call(ctx, g, tools.GetDatasource, in)
 }
 
 // GenerateDeeplink makes a link to a dashboard, a panel or a query.
 //
-//mcp:tool annotationtitle="Generate navigation deeplink" readonly=false destructive=false idempotent=false openworld=false
+//mcp:tool title="Generate navigation deeplink" readonly=false destructive=false idempotent=false openworld=false
 func (g *Grafana) GenerateDeeplink(
 	ctx context.Context, in tools.GenerateDeeplinkParams,
 ) (string, error) {
@@ -94,21 +94,21 @@ func (g *Grafana) GenerateDeeplink(
 
 // ListSnapshots lists snapshots.
 //
-//mcp:tool annotationtitle="List snapshots" readonly destructive=false idempotent openworld=false
+//mcp:tool title="List snapshots" readonly destructive=false idempotent openworld=false
 func (g *Grafana) ListSnapshots(ctx context.Context, in tools.ListSnapshotsParams) (string, error) {
 	return call(ctx, g, tools.ListSnapshotsTool, in)
 }
 
 // GetSnapshot returns a snapshot.
 //
-//mcp:tool annotationtitle="Get snapshot" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get snapshot" readonly destructive=false idempotent openworld=false
 func (g *Grafana) GetSnapshot(ctx context.Context, in tools.GetSnapshotParams) (string, error) {
 	return call(ctx, g, tools.GetSnapshotTool, in)
 }
 
 // CreateSnapshot saves a snapshot.
 //
-//mcp:tool minrole=Member annotationtitle="Create snapshot" readonly=false destructive=false idempotent=false openworld=false
+//mcp:tool minrole=Member title="Create snapshot" readonly=false destructive=false idempotent=false openworld=false
 func (g *Grafana) CreateSnapshot(
 	ctx context.Context, in tools.CreateSnapshotParams,
 ) (string, error) {
@@ -117,7 +117,7 @@ func (g *Grafana) CreateSnapshot(
 
 // DeleteSnapshot deletes a snapshot.
 //
-//mcp:tool minrole=Member annotationtitle="Delete snapshot" readonly=false destructive idempotent=false openworld=false
+//mcp:tool minrole=Member title="Delete snapshot" readonly=false destructive idempotent=false openworld=false
 func (g *Grafana) DeleteSnapshot(
 	ctx context.Context, in tools.DeleteSnapshotParams,
 ) (string, error) {
@@ -126,7 +126,7 @@ func (g *Grafana) DeleteSnapshot(
 
 // UserInfo describes the caller and its organizations.
 //
-//mcp:tool annotationtitle="Get current user info" readonly destructive=false idempotent openworld=false
+//mcp:tool title="Get current user info" readonly destructive=false idempotent openworld=false
 func (g *Grafana) UserInfo(ctx context.Context, in tools.UserInfoParams) (string, error) {
 	return call(ctx, g, tools.UserInfoTool, in)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract6_RunGoGenerate
+const _ = toolset.Contract7_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -64,7 +64,7 @@ const (
 func Toolset(grafana *Grafana) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/grafana/ported",
-		Manifest: "sha256:6b339ccb32de8ed0fc2fcf0331f0ba0334d84347b70a78ca7c7de826807e1979",
+		Manifest: "sha256:e46e46d22b97486c17fb9832557367a945c1aca68ff48879e5597e7985607d88",
 		Server:   toolset.ServerInfo{Name: "mcp-grafana", Version: "1.3.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -106,9 +106,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 		Tools: []toolset.Tool{
 			{
 				Name:        ToolCreateAnnotation,
+				Title:       "Create Annotation",
 				Description: "Adds an annotation, or one in the form of Graphite.",
 				Input:       toolsCreateAnnotationInputSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create Annotation"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateAnnotationInput
@@ -121,9 +122,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateFolder,
+				Title:       "Create folder",
 				Description: "Adds a folder.",
 				Input:       toolsCreateFolderParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create folder"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateFolderParams
@@ -136,9 +138,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolCreateSnapshot,
+				Title:       "Create snapshot",
 				Description: "Saves a snapshot.",
 				Input:       toolsCreateSnapshotParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Create snapshot"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.CreateSnapshotParams
@@ -151,9 +154,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolDeleteSnapshot,
+				Title:       "Delete snapshot",
 				Description: "Deletes a snapshot.",
 				Input:       toolsDeleteSnapshotParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false), Title: "Delete snapshot"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.DeleteSnapshotParams
@@ -166,9 +170,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGenerateDeeplink,
+				Title:       "Generate navigation deeplink",
 				Description: "Makes a link to a dashboard, a panel or a query.",
 				Input:       toolsGenerateDeeplinkParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false), Title: "Generate navigation deeplink"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(false), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GenerateDeeplinkParams
@@ -181,9 +186,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAnnotationTags,
+				Title:       "Get Annotation Tags",
 				Description: "Lists the tags of annotations.",
 				Input:       toolsGetAnnotationTagsInputSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get Annotation Tags"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetAnnotationTagsInput
@@ -196,9 +202,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetAnnotations,
+				Title:       "Get Annotations",
 				Description: "Finds annotations.",
 				Input:       toolsGetAnnotationsInputSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get Annotations"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetAnnotationsInput
@@ -211,9 +218,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardByUID,
+				Title:       "Get dashboard details",
 				Description: "Returns a dashboard.",
 				Input:       toolsGetDashboardByUIDParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard details"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardByUIDParams
@@ -226,9 +234,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardPanelQueries,
+				Title:       "Get dashboard panel queries",
 				Description: "Returns the queries of the panels of a dashboard.",
 				Input:       toolsDashboardPanelQueriesParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard panel queries"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.DashboardPanelQueriesParams
@@ -241,9 +250,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardProperty,
+				Title:       "Get dashboard property",
 				Description: "Returns a part of a dashboard.",
 				Input:       toolsGetDashboardPropertyParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard property"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardPropertyParams
@@ -256,9 +266,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDashboardSummary,
+				Title:       "Get dashboard summary",
 				Description: "Returns an overview of a dashboard.",
 				Input:       toolsGetDashboardSummaryParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get dashboard summary"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDashboardSummaryParams
@@ -271,9 +282,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetDatasource,
+				Title:       "Get datasource",
 				Description: "Returns a data source.",
 				Input:       toolsGetDatasourceParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get datasource"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetDatasourceParams
@@ -286,9 +298,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetResourceDescription,
+				Title:       "Get resource description",
 				Description: "Lists the permissions of a kind of resource.",
 				Input:       toolsGetResourceDescriptionParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get resource description"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetResourceDescriptionParams
@@ -301,9 +314,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetResourcePermissions,
+				Title:       "Get resource permissions",
 				Description: "Lists who may do what with a resource.",
 				Input:       toolsGetResourcePermissionsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get resource permissions"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetResourcePermissionsParams
@@ -316,9 +330,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetRoleAssignments,
+				Title:       "Get role assignments",
 				Description: "Lists who has a role.",
 				Input:       toolsGetRoleAssignmentsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get role assignments"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetRoleAssignmentsParams
@@ -331,9 +346,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetRoleDetails,
+				Title:       "Get role details",
 				Description: "Describes a role.",
 				Input:       toolsGetRoleDetailsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get role details"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetRoleDetailsParams
@@ -346,9 +362,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolGetSnapshot,
+				Title:       "Get snapshot",
 				Description: "Returns a snapshot.",
 				Input:       toolsGetSnapshotParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get snapshot"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.GetSnapshotParams
@@ -361,9 +378,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListAllRoles,
+				Title:       "List all roles",
 				Description: "Lists roles.",
 				Input:       toolsListAllRolesParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List all roles"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListAllRolesParams
@@ -376,9 +394,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListDatasources,
+				Title:       "List datasources",
 				Description: "Lists data sources.",
 				Input:       toolsListDatasourcesParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List datasources"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListDatasourcesParams
@@ -391,9 +410,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListSnapshots,
+				Title:       "List snapshots",
 				Description: "Lists snapshots.",
 				Input:       toolsListSnapshotsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List snapshots"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListSnapshotsParams
@@ -406,9 +426,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListTeamRoles,
+				Title:       "List team roles",
 				Description: "Lists the roles of teams.",
 				Input:       toolsListTeamRolesParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List team roles"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListTeamRolesParams
@@ -421,9 +442,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListTeams,
+				Title:       "List teams",
 				Description: "Finds teams by their name.",
 				Input:       toolsListTeamsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List teams"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListTeamsParams
@@ -436,9 +458,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListUserRoles,
+				Title:       "List user roles",
 				Description: "Lists the roles of users.",
 				Input:       toolsListUserRolesParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List user roles"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.ListUserRolesParams
@@ -451,9 +474,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolListUsersByOrg,
+				Title:       "List users by org",
 				Description: "Lists the users of the organization.",
 				Input:       noInputSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "List users by org"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
@@ -464,9 +488,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolSearchDashboards,
+				Title:       "Search dashboards",
 				Description: "Finds dashboards.",
 				Input:       toolsSearchDashboardsParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Search dashboards"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.SearchDashboardsParams
@@ -479,9 +504,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolSearchFolders,
+				Title:       "Search folders",
 				Description: "Finds folders.",
 				Input:       toolsSearchFoldersParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Search folders"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.SearchFoldersParams
@@ -494,9 +520,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateAnnotation,
+				Title:       "Update Annotation",
 				Description: "Changes the given fields of an annotation.",
 				Input:       toolsUpdateAnnotationInputSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false), Title: "Update Annotation"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), IdempotentHint: false, OpenWorldHint: new(false)},
 				Returns:     toolset.JSON,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UpdateAnnotationInput
@@ -509,9 +536,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdateDashboard,
+				Title:       "Create or update dashboard",
 				Description: "Saves or patches a dashboard.",
 				Input:       toolsUpdateDashboardParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), OpenWorldHint: new(false), Title: "Create or update dashboard"},
+				Annotations: toolset.Annotations{ReadOnlyHint: false, DestructiveHint: new(true), OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UpdateDashboardParams
@@ -524,9 +552,10 @@ func Toolset(grafana *Grafana) toolset.Toolset {
 			},
 			{
 				Name:        ToolUserInfo,
+				Title:       "Get current user info",
 				Description: "Describes the caller and its organizations.",
 				Input:       toolsUserInfoParamsSchema,
-				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false), Title: "Get current user info"},
+				Annotations: toolset.Annotations{ReadOnlyHint: true, DestructiveHint: new(false), IdempotentHint: true, OpenWorldHint: new(false)},
 				Returns:     toolset.Text,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					var in tools.UserInfoParams

@@ -17,8 +17,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:55f517c80b14921d5f4f981d5527d8c9",
-		Code:   "2:819f98b20f4cc5792e8b34a92440171a",
+		Source: "2:7c5e166eb529400f62a6f7b131126866",
+		Code:   "2:d389f5f37283011f63d987b46961ffb3",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",

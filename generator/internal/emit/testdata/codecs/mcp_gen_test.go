@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7fe0a1a2fcc2360373b08dd2395190db",
-		Code:   "2:65c8c127609c457ff448fbf69bc296c2",
+		Code:   "2:2e341ec320d0d1646d0f048be74731c6",
 		Declarations: map[string][]string{
 			".": {"Base", "Color", "Octet", "Take", "Whole"},
 		},

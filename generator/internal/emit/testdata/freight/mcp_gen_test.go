@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bd8573a73ca903926e60b6311bbea38f",
-		Code:   "2:5d631acbbce54c29cdeea646ec044be5",
+		Code:   "2:e7cf032a2722ef87e1efabf3f02c1c52",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

@@ -15,7 +15,7 @@ import (
 	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = mcpToolset2.Contract6_RunGoGenerate
+const _ = mcpToolset2.Contract7_RunGoGenerate
 
 // The tools of this package.
 const (

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
-		Code:   "2:53361f15d54a4b2cebdb1d0824ad4b62",
+		Code:   "2:9e4d7969e06d17c97d2ca1250b7cdbe7",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:1629c39c349c9986ced875073c4171cf",
-		Code:   "2:a3936e0fc5208a7726f479a05a3ef4a8",
+		Code:   "2:40699ee91d29cf50c8803f6a0acebe58",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",

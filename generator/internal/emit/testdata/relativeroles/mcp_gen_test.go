@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:f100602e342015cbe6d79759560a5803",
+		Code:   "2:52b2482f669279e03f3116b6d3ad8b11",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
