@@ -75,7 +75,7 @@ func TestConditionalToolsAreListedToWhomTheServerListsThem(t *testing.T) {
 	rules := map[string]access.Rule{"ask": {MinRole: member}, "fetch": {Authenticated: true},
 		"zip": {Authenticated: true}}
 	for _, size := range []int{0, 1} {
-		options := runtime.Options{PageSize: size,
+		options := runtime.Options{Lists: runtime.ListOptions{PageSize: size},
 			Adopt: runtime.AdoptOptions{Conditional: []string{"ask"}}}
 		url := serve(t, adopt(t, picky(), options, rules))
 		for _, era := range eras {

@@ -43,8 +43,11 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 	for _, era := range eras {
 		kept := grant.NewMemory()
 		sink := &keeper{}
-		s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true,
-			Roots: roots(t, map[string]string{"a[1].md": "A"}), Audit: sink},
+		s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{
+			Source: kept,
+			Offer:  true,
+			Roots:  roots(t, map[string]string{"a[1].md": "A"}),
+		}, Audit: runtime.AuditOptions{Sink: sink}},
 			permitting(reading, readAll))
 		url := serve(t, s)
 		const call = `{"path":"docs/./a[1].md"}`
@@ -101,7 +104,8 @@ func TestNothingIsOfferedWhereNobodyCouldDecideOrTheHandlerHadBegun(t *testing.T
 	kept := grant.NewMemory(grant.Grant{Permission: grant.Permission{Type: grant.NetConnect,
 		Resource: "127.0.0.1:9", Unrestricted: true}, Issuer: "test", Client: "user-Member"})
 	runs := 0
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: kept, OfferRequests: true},
+	s := newServer(t, runtime.Options{Anonymous: true,
+		Grants: runtime.GrantOptions{Source: kept, Offer: true}},
 		permitting(
 			toolset.Tool{Name: "call",
 				Allow: []toolset.Allow{{Kind: grant.NetConnect, Argument: "host"}}},
@@ -147,7 +151,9 @@ func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 	} {
 		for _, era := range eras {
 			kept, sink, runs := grant.NewMemory(), &keeper{}, 0
-			s := newServer(t, runtime.Options{Grants: kept, OfferRequests: true, Audit: sink,
+			s := newServer(t, runtime.Options{
+				Grants: runtime.GrantOptions{Source: kept, Offer: true},
+				Audit:  runtime.AuditOptions{Sink: sink},
 				Sandbox: &box{isolate: func(context.Context, isolate.Call) (json.RawMessage,
 					error) {
 					runs++
@@ -172,9 +178,11 @@ func TestHandlersDoNotMakeUpWhatIsOffered(t *testing.T) {
 }
 
 func TestOfferNeedsSomewhereToAsk(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Grants: &purse{}, OfferRequests: true, Logger: quiet()},
+	_, err := runtime.New(runtime.Options{
+		Grants: runtime.GrantOptions{Source: &purse{}, Offer: true},
+		Logger: quiet()},
 		oneTool("a", nil))
-	if err == nil || !strings.Contains(err.Error(), "Options.OfferRequests is set") {
+	if err == nil || !strings.Contains(err.Error(), "Options.Grants.Offer is set") {
 		t.Error(err)
 	}
 }

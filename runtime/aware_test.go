@@ -76,8 +76,8 @@ func TestListCallAndHostAgree(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		h := newHost(nil)
 		h.set("ada")
-		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source,
-			Denial: denial}, scopedStock())
+		s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h}, Identity: source,
+			Access: runtime.AccessOptions{Denial: denial}}, scopedStock())
 		url := serve(t, s)
 		var clients []*raw
 		for _, era := range eras {
@@ -165,7 +165,8 @@ func TestConstraintsReachHandlersThatHonourThem(t *testing.T) {
 	h.set("bob", "dcim.view_device?")
 	h.set("ada", "dcim.view_device")
 	h.set("root", "exempt * *", "dcim.view_device?")
-	url := serve(t, aware(t, h, runtime.Options{Denial: access.Forbid}))
+	url := serve(t, aware(t, h, runtime.Options{
+		Access: runtime.AccessOptions{Denial: access.Forbid}}))
 	for token, want := range map[string]string{"bob_Viewer": `{"constraints":["{\"site\":\"a\"}"]}`,
 		"ada_Viewer": `{"constraints":[]}`, "root_Viewer": `{"constraints":[]}`} {
 		session := connectHTTP(t, url, token, "")
@@ -359,7 +360,7 @@ func TestMessageDoesNotShareAQueryFromBeforeIt(t *testing.T) {
 	h := &slowHost{fakeHost: newHost(nil), read: make(chan struct{}, 1),
 		release: make(chan struct{})}
 	h.set("ada", "dcim.view_device")
-	url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+	url := serve(t, newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h},
 		Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{Principal: access.Principal{Subject: "sub-ada", User: "ada",
 				Role: "Viewer"}}, nil
@@ -398,13 +399,13 @@ func TestCallInASessionGoesOnWhenItsClientLeavesTheHostsQuery(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	events := make(chan audit.Event, 10)
-	s := aware(t, h, runtime.Options{Audit: audit.SinkFunc(
+	s := aware(t, h, runtime.Options{Audit: runtime.AuditOptions{Sink: audit.SinkFunc(
 		func(_ context.Context, e audit.Event) error {
 			if e.Type == audit.ToolCalled {
 				events <- e
 			}
 			return nil
-		})})
+		})}})
 	gone, handler := make(chan struct{}), s.Handler()
 	url := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Leaves") != "" {
@@ -450,7 +451,7 @@ func TestOneCapabilityQueryForEachIdentityAndPeriod(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: time.Minute}))
+	url := serve(t, aware(t, h, runtime.Options{Host: runtime.HostOptions{TTL: time.Minute}}))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -474,7 +475,7 @@ func TestLostPermissionIsGoneAfterInvalidation(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{CapabilityTTL: time.Hour})
+	s := aware(t, h, runtime.Options{Host: runtime.HostOptions{TTL: time.Hour}})
 	url := serve(t, s)
 	for _, era := range eras {
 		h.set("ada", "dcim.view_device")
@@ -505,7 +506,7 @@ func TestLostPermissionIsGoneWithinTheCachePeriod(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada", "dcim.view_device")
 		const period = time.Minute
-		url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: period}))
+		url := serve(t, aware(t, h, runtime.Options{Host: runtime.HostOptions{TTL: period}}))
 		c := newRaw(t, url, "ada_Viewer", "2026-07-28")
 		if got := c.call(t, "device_get", `,"arguments":{}`, nil); !strings.Contains(got.body,
 			"constraints") {
@@ -590,7 +591,7 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 			return next(ctx, m)
 		}
 	}
-	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
+	s = newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h}, Identity: hosted(),
 		Anonymous: true, Interceptors: []intercept.Middleware{middleware}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
@@ -635,14 +636,15 @@ func TestHostThatFailsDeniesAndIsReportedInLogAndAuditOnly(t *testing.T) {
 			var mu sync.Mutex
 			var log lockedBuffer
 			s := aware(t, h, runtime.Options{
-				Denial: access.Forbid,
+				Access: runtime.AccessOptions{Denial: access.Forbid},
 				Logger: slog.New(slog.NewTextHandler(&log, nil)),
-				Audit: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
-					mu.Lock()
-					defer mu.Unlock()
-					events = append(events, e)
-					return nil
-				}),
+				Audit: runtime.AuditOptions{
+					Sink: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+						mu.Lock()
+						defer mu.Unlock()
+						events = append(events, e)
+						return nil
+					})},
 			})
 			h.failing(fail)
 			c := newRaw(t, serve(t, s), "ada_Admin", "2026-07-28")

@@ -91,8 +91,9 @@ func TestWhatTheHostHidesIsByteForByteUnknownUnderChallenge(t *testing.T) {
 	}
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
-	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
-		Anonymous: true, Denial: access.Challenge}, toolset.NewToolset(g))
+	s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h}, Identity: hosted(),
+		Anonymous: true,
+		Access:    runtime.AccessOptions{Denial: access.Challenge}}, toolset.NewToolset(g))
 	url := serve(t, s)
 	for _, well := range []bool{true, false} {
 		for _, era := range eras {

@@ -149,7 +149,8 @@ func TestCallerValueOnStdio(t *testing.T) {
 		number++
 		return identity.NewValue(identity.NewToken(fmt.Sprintf("stdio-%d", number))), nil
 	}
-	s := newServer(t, runtime.Options{StdioValue: value, Logger: log.logger()}, valueToolset(nil))
+	s := newServer(t, runtime.Options{Protocol: runtime.ProtocolOptions{StdioValue: value},
+		Logger: log.logger()}, valueToolset(nil))
 	talk := stdioTalk(t, s, principalOf("Admin"))
 	ask := func(i int) string {
 		m := tellings[i]
@@ -212,9 +213,10 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 		}
 	}
 	s := newServer(t, runtime.Options{Identity: valued(),
-		StdioValue: func(context.Context) (identity.Value, error) {
-			return identity.NewValue(identity.NewToken("late")), nil
-		}}, valueToolset(left))
+		Protocol: runtime.ProtocolOptions{
+			StdioValue: func(context.Context) (identity.Value, error) {
+				return identity.NewValue(identity.NewToken("late")), nil
+			}}}, valueToolset(left))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, "ada-one", era)
@@ -290,7 +292,8 @@ func TestCallerValueStaysWithTheHandler(t *testing.T) {
 		}
 		return nil
 	})
-	s := newServer(t, runtime.Options{Identity: valued(), Sandbox: b, Audit: sink},
+	s := newServer(t, runtime.Options{Identity: valued(), Sandbox: b,
+		Audit: runtime.AuditOptions{Sink: sink}},
 		apart(toolset.Tool{Name: "away"}))
 	c := newRaw(t, serve(t, s), "ada-token-of-hers", "2026-07-28")
 	got := c.call(t, "away", `,"arguments":{}`, nil)

@@ -98,10 +98,11 @@ func stdioTalk(t testing.TB, s *runtime.Server, p access.Principal,
 // but what is in the catalog.
 func TestCatalogNarrowsAndNeverWidens(t *testing.T) {
 	for _, options := range []runtime.Options{{Anonymous: true},
-		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, ListAll: true}} {
+		{Anonymous: true, Access: runtime.AccessOptions{Denial: access.Forbid}}, {Anonymous: true,
+			Lists: runtime.ListOptions{ListAll: true}}} {
 		source := &shelf{}
-		options.Catalogs = source
-		options.PageSize = 2
+		options.Catalogs.Source = source
+		options.Lists.PageSize = 2
 		s := newServer(t, options, directory(&desk{}), headerTool())
 		endpoint := serve(t, s)
 		rapid.Check(t, func(rt *rapid.T) {
@@ -169,8 +170,9 @@ func TestSourceOfCatalogsThatFailsShortensNothingOrRefuses(t *testing.T) {
 	} {
 		for _, strict := range []bool{false, true} {
 			source, log := kits(), &journal{}
-			s := newServer(t, runtime.Options{Catalogs: source, CatalogStrict: strict,
-				Logger: log.logger()}, directory(&desk{}))
+			s := newServer(t, runtime.Options{
+				Catalogs: runtime.CatalogOptions{Source: source, Strict: strict},
+				Logger:   log.logger()}, directory(&desk{}))
 			source.failing(fail)
 			got := stdioTalk(t, s,
 				principalOf("Admin"))(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"catalog":"reading"}}`)
@@ -195,7 +197,8 @@ func TestSourceOfCatalogsThatHangsHoldsNobodyUp(t *testing.T) {
 	stuck := make(chan struct{})
 	defer close(stuck)
 	source := kits()
-	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Catalogs: runtime.CatalogOptions{Source: source}}, directory(&desk{}))
 	source.failing(func(context.Context) error { <-stuck; return nil })
 	talk := stdioTalk(t, s, principalOf("Admin"))
 	if names, note := listedIn(t,
@@ -231,8 +234,10 @@ func TestServersWhoseCatalogsCannotWorkDoNotStart(t *testing.T) {
 	broken := kits()
 	broken.failing(func(context.Context) error { return errors.New("no such table") })
 	for want, options := range map[string]runtime.Options{
-		"Options.Catalogs is a nil *runtime_test.shelf":                             {Catalogs: none},
-		"Options.Catalogs: cannot read which tools are switched off: no such table": {Catalogs: broken},
+		"Options.Catalogs.Source is a nil *runtime_test.shelf": {
+			Catalogs: runtime.CatalogOptions{Source: none}},
+		"Options.Catalogs.Source: cannot read which tools are switched off: no such table": {
+			Catalogs: runtime.CatalogOptions{Source: broken}},
 	} {
 		options.Identity, options.Logger = users(), quiet()
 		if _, err := runtime.New(options, directory(&desk{})); err == nil ||

@@ -85,7 +85,8 @@ func TestHiddenToolOfAnAdoptedServerIsByteForByteUnknown(t *testing.T) {
 	t.Parallel()
 	for _, era := range eras {
 		var log, events journal
-		s := adoptedWith(t, runtime.Options{Audit: audit.JSONLines(&events),
+		s := adoptedWith(t, runtime.Options{
+			Audit:  runtime.AuditOptions{Sink: audit.JSONLines(&events)},
 			Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
 		for _, v := range variants {

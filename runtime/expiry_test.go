@@ -43,7 +43,8 @@ func TestNothingIsSentOnceTheCredentialHasEnded(t *testing.T) {
 		for _, heeds := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
 				sink, told := &keeper{}, make(chan error, 1)
-				s := newServer(t, runtime.Options{Identity: shortLived(), Audit: sink},
+				s := newServer(t, runtime.Options{Identity: shortLived(),
+					Audit: runtime.AuditOptions{Sink: sink}},
 					oneSDKTool("slow",
 						func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 							session := toolset.Request[mcp.CallToolRequest](call).Session

@@ -106,13 +106,14 @@ func TestCallsThatFailAreLoggedOnce(t *testing.T) {
 			for _, sink := range []*kept{nil, {}} {
 				var log lines
 				o := runtime.Options{Logger: log.at(slog.LevelDebug),
-					Observer: watchers{began: func(ctx context.Context,
-						_ observe.Message) (context.Context, observe.Observation) {
-						return ctx, observation{trace: "4bf92f3577b34da6a3ce929d0e0e4736",
-							span: "00f067aa0ba902b7"}
-					}}}
+					Observe: runtime.ObserveOptions{
+						Observer: watchers{began: func(ctx context.Context,
+							_ observe.Message) (context.Context, observe.Observation) {
+							return ctx, observation{trace: "4bf92f3577b34da6a3ce929d0e0e4736",
+								span: "00f067aa0ba902b7"}
+						}}}}
 				if sink != nil {
-					o.Audit = sink
+					o.Audit.Sink = sink
 				}
 				l := overPipe(t, newServer(t, o, unlucky(timeout, test.fail)),
 					principalOf("Member"), "2025-11-25")
@@ -168,7 +169,8 @@ func TestLinesOfARequestNameItsTrace(t *testing.T) {
 		}
 		return errors.New("the disk is full")
 	})
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full},
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug),
+		Audit: runtime.AuditOptions{Sink: full}},
 		offering(func(context.Context) {
 			panic("p")
 		}), directory(&desk{}))
@@ -218,7 +220,8 @@ func TestCallThatMayHaveRunIsNotLoggedAsRefused(t *testing.T) {
 		return fmt.Errorf("upstream: %w", decode.NewError(
 			[]decode.Problem{{Message: "is no number"}}))
 	})
-	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: full}, set),
+	overPipe(t, newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug),
+		Audit: runtime.AuditOptions{Sink: full}}, set),
 		principalOf("Member"), "2025-11-25").call(t, "work", `{}`)
 	const text = "the outcome of a call could not be recorded; the call has run, and the server " +
 		"withholds its response"

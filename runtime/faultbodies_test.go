@@ -549,7 +549,7 @@ func escaped(t *testing.T, name, data string) {
 // Errors that the transport answers before it reads the message are JSON-RPC too.
 func TestErrorsBeforeTheMessageAreJSONRPC(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
+	s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: 1000}}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)

@@ -73,7 +73,8 @@ func TestActivityKeepsASession(t *testing.T) {
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
-			s := newServer(t, runtime.Options{SessionTimeout: time.Minute}, h.tools())
+			s := newServer(t, runtime.Options{
+				HTTP: runtime.HTTPOptions{SessionTimeout: time.Minute}}, h.tools())
 			c := newRaw(t, serve(t, s), tokens["Member"], version)
 			alive := func(want bool) {
 				t.Helper()
@@ -112,8 +113,8 @@ func TestIdleSessionIsGivenUpForANewOneOfItsUser(t *testing.T) {
 	for _, version := range withSessions {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHeld()
-			s := newServer(t, runtime.Options{Anonymous: true, MaxSessions: 6,
-				MaxUserSessions: 3}, h.tools())
+			s := newServer(t, runtime.Options{Anonymous: true,
+				HTTP: runtime.HTTPOptions{MaxSessions: 6, MaxPerUser: 3}}, h.tools())
 			c := newRaw(t, serve(t, s), tokens["Member"], version)
 			opens := func(token string) (*raw, int) {
 				other := &raw{url: c.url, token: token, era: c.era, client: c.client}
@@ -368,7 +369,7 @@ func cancelledEndsContext(t *testing.T, h *held, s *runtime.Server) {
 func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 	t.Parallel()
 	sink, ended := &keeper{}, 0
-	s := newServer(t, runtime.Options{Audit: sink}, bothShapes(
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}}, bothShapes(
 		func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
 			return toolset.Done(ctx.Err())
@@ -543,8 +544,9 @@ func TestRefusalsAreNeverStreams(t *testing.T) {
 					time.Sleep(4 * transport.StreamAfter)
 					return nil
 				})
-				s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute,
-					Denial: denial}, directory(&desk{}))
+				s := newServer(t, runtime.Options{
+					Audit:  runtime.AuditOptions{Sink: slow, Timeout: time.Minute},
+					Access: runtime.AccessOptions{Denial: denial}}, directory(&desk{}))
 				c := newRaw(t, serve(t, s), tokens["Member"], version)
 				for _, tool := range []string{"update", "unknown"} {
 					got := c.call(t, tool, "", nil)

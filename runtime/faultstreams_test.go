@@ -303,8 +303,10 @@ func TestKeepAliveMakesNoStreamOfJSON(t *testing.T) {
 					}
 					return nil
 				})
-				s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Hour,
-					Denial: access.Forbid}, quietTools(), directory(&desk{}))
+				s := newServer(t, runtime.Options{
+					Audit: runtime.AuditOptions{Sink: slow, Timeout: time.Hour},
+					Access: runtime.AccessOptions{
+						Denial: access.Forbid}}, quietTools(), directory(&desk{}))
 				c := newRaw(t, serve(t, s), tokens["Viewer"], version)
 				for _, tool := range []string{"work", "held", "update"} {
 					body, further := c.callOf(tool, true)

@@ -150,7 +150,7 @@ func TestUnusualMethodsAreRefused(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
+	s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: 1000}}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)
@@ -176,22 +176,27 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 		{"a rebound name with a port", runtime.Options{}, "evil.example:80", "", 403},
 		{"a name that looks like loopback", runtime.Options{}, "127.0.0.1.evil.example", "", 403},
 		{"a name with loopback as a user", runtime.Options{}, "localhost.evil.example", "", 403},
-		{"an allowed host", runtime.Options{AllowedHosts: []string{"mcp.example"}},
+		{"an allowed host", runtime.Options{
+			HTTP: runtime.HTTPOptions{Hosts: []string{"mcp.example"}}},
 			"MCP.example:8443", "", 200},
-		{"loopback where hosts are listed", runtime.Options{AllowedHosts: []string{"mcp.example"}},
+		{"loopback where hosts are listed", runtime.Options{
+			HTTP: runtime.HTTPOptions{Hosts: []string{"mcp.example"}}},
 			"localhost", "", 403},
 		{"a foreign origin", runtime.Options{}, "", "https://evil.example", 403},
 		{"another port of this machine", runtime.Options{}, "", "http://localhost:9", 403},
 		{"the null origin", runtime.Options{}, "", "null", 403},
 		{"an origin that is not a URL", runtime.Options{}, "", "://", 403},
 		{"the server's own origin", runtime.Options{}, "localhost:77", "http://localhost:77", 200},
-		{"an allowed origin", runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+		{"an allowed origin", runtime.Options{
+			HTTP: runtime.HTTPOptions{Origins: []string{"https://app.example"}}}, "",
 			"https://app.example", 200},
 		{"an origin below an allowed one",
-			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+			runtime.Options{
+				HTTP: runtime.HTTPOptions{Origins: []string{"https://app.example"}}}, "",
 			"https://app.example.evil.example", 403},
 		{"an allowed origin by another scheme",
-			runtime.Options{AllowedOrigins: []string{"https://app.example"}}, "",
+			runtime.Options{
+				HTTP: runtime.HTTPOptions{Origins: []string{"https://app.example"}}}, "",
 			"http://app.example", 403},
 	} {
 		s := newServer(t, test.options, directory(&desk{}))
@@ -211,7 +216,8 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 
 func TestAllowedOriginsArePreflighted(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}},
+	s := newServer(t, runtime.Options{
+		HTTP: runtime.HTTPOptions{Origins: []string{"https://app.example"}}},
 		directory(&desk{}))
 	c := &raw{url: serve(t, s)}
 	preflight := map[string]string{"Origin": "https://app.example",
@@ -251,7 +257,8 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 	for kind, build := range makers {
 		for _, option := range []string{"", "/tools/mcp", "/tools/mcp/", "/v1.2/a_b~c-D", "/.well",
 			"/api", "/"} {
-			s, err := build(runtime.Options{Path: option, Logger: quiet(), Admin: desktop,
+			s, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: option},
+				Logger: quiet(), Admin: desktop,
 				Identity: guarded{users(), identity.Resource{URL: "https://mcp.example/front",
 					AuthorizationServers: []string{"https://id.example"}}}})
 			if err != nil {
@@ -300,9 +307,10 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 func TestNothingIsRedirected(t *testing.T) {
 	t.Parallel()
 	for _, option := range []string{"", "/mcp/", "/"} {
-		s := newServer(t, runtime.Options{Path: option, Identity: guarded{users(),
-			identity.Resource{URL: "https://mcp.example/app/mcp",
-				AuthorizationServers: []string{"https://id.example"}}}}, directory(&desk{}))
+		s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{Path: option},
+			Identity: guarded{users(),
+				identity.Resource{URL: "https://mcp.example/app/mcp",
+					AuthorizationServers: []string{"https://id.example"}}}}, directory(&desk{}))
 		handler := http.StripPrefix("/app", s.Handler())
 		path := cmp.Or(option, "/mcp")
 		want := map[string]int{"/app" + path: 401, "/app" + strings.TrimSuffix(path, "/"): 401,
@@ -343,9 +351,10 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 	}
 	for path, want := range wants {
 		for kind, build := range makers {
-			_, err := build(runtime.Options{Path: path, Identity: users(), Logger: quiet()})
+			_, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: path},
+				Identity: users(), Logger: quiet()})
 			if err == nil || !strings.HasPrefix(err.Error(),
-				fmt.Sprintf("mcp server: Options.Path is %q: ", path)+want) {
+				fmt.Sprintf("mcp server: Options.HTTP.Path is %q: ", path)+want) {
 				t.Errorf("%s %q: %v", kind, path, err)
 			}
 		}
@@ -472,7 +481,8 @@ func TestIdleSessionsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const idle = time.Hour
-		s := newServer(t, runtime.Options{SessionTimeout: idle}, directory(&desk{}))
+		s := newServer(t, runtime.Options{
+			HTTP: runtime.HTTPOptions{SessionTimeout: idle}}, directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
 		start := time.Now()
 		// The stream ends with its session; waiting for it keeps nothing alive.
@@ -655,7 +665,7 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 	}
 	for _, listAll := range []bool{false, true} {
 		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change},
-			ListAll: listAll}, directory(&desk{}))
+			Lists: runtime.ListOptions{ListAll: listAll}}, directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
 			t.Errorf("the interceptor answered a refused call: %s", got)

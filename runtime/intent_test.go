@@ -68,7 +68,7 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 		audit.IntentNone} {
 		sink := &keeper{}
 		var missing atomic.Int32
-		s := newServer(t, runtime.Options{Audit: sink, AuditIntent: policy},
+		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink, Intent: policy}},
 			offering(func(ctx context.Context) {
 				if len(sink.intentsOf(runtime.RequestID(ctx))) == 0 {
 					missing.Add(1)
@@ -97,10 +97,11 @@ func TestIntentIsDurableBeforeTheHandlerStarts(t *testing.T) {
 			}
 		})
 	}
-	if _, err := runtime.New(runtime.Options{AuditIntent: "readonly", Logger: quiet()},
+	if _, err := runtime.New(runtime.Options{Audit: runtime.AuditOptions{Intent: "readonly"},
+		Logger: quiet()},
 		directory(&desk{})); err == nil ||
 		!strings.Contains(err.Error(),
-			`Options.AuditIntent is "readonly": use audit.IntentNonReadonly`) {
+			`Options.Audit.Intent is "readonly": use audit.IntentNonReadonly`) {
 		t.Error(err)
 	}
 }
@@ -134,7 +135,7 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 			map[string]bool{"reads": true, "writes": true}},
 	} {
 		sink := &keeper{}
-		test.options.Audit = sink
+		test.options.Audit.Sink = sink
 		s := newServer(t, test.options, toolsetOf(readingAndWriting(done)))
 		session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 		for tool, want := range test.want {
@@ -156,7 +157,8 @@ func TestToolsThatAreNotReadonlyHaveAnIntent(t *testing.T) {
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{}, nil
 		})
-	s, err := runtime.Adopt(own, runtime.Options{Audit: sink, Logger: quiet()},
+	s, err := runtime.Adopt(own, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+		Logger: quiet()},
 		map[string]access.Rule{"own": {Authenticated: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +189,8 @@ func TestCallWithoutAnIntentDoesNotRun(t *testing.T) {
 			}
 			return outcomes.Record(ctx, e)
 		})
-		s := newServer(t, runtime.Options{Audit: full, AuditIntent: test.policy,
+		s := newServer(t, runtime.Options{
+			Audit:  runtime.AuditOptions{Sink: full, Intent: test.policy},
 			Logger: log.logger()},
 			toolsetOf(readingAndWriting(func(context.Context, toolset.Call) (toolset.Result,
 				error) {
@@ -280,7 +283,7 @@ func TestEveryEndOfACallHasIntentAndOutcome(t *testing.T) {
 			if strings.Contains(name, "isolated") {
 				set = apart(tool)
 			}
-			s := newServer(t, runtime.Options{Audit: sink,
+			s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
 				Sandbox: &box{isolate: func(ctx context.Context, _ isolate.Call) (json.RawMessage,
 					error) {
 					return []byte(`"done"`), test.do(ctx, stuck)
@@ -336,7 +339,8 @@ func TestAnswersAreEqualWhileTheSinkIsDown(t *testing.T) {
 		hidden := tools[0]
 		hidden.Name = "hidden"
 		tools = append(tools[:2], hidden)
-		s := newServer(t, runtime.Options{Audit: sink, Logger: log.logger()},
+		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Logger: log.logger()},
 			toolsetOf(tools, access.Rule{Tool: "hidden", MinRole: admin}))
 		url := serve(t, s)
 		clients := map[string]*raw{}
@@ -421,7 +425,8 @@ func killedServer(trail string) int {
 		return 1
 	}
 	self, _ := os.FindProcess(os.Getpid())
-	s, err := runtime.New(runtime.Options{Audit: sealed, Logger: quiet(), Identity: users()},
+	s, err := runtime.New(runtime.Options{Audit: runtime.AuditOptions{Sink: sealed},
+		Logger: quiet(), Identity: users()},
 		oneTool("pay", func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			if strings.Contains(string(c.Arguments), "last") {
 				_ = self.Kill()
@@ -480,7 +485,8 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 func TestDeniedRequestsAreRecordedByOneDigest(t *testing.T) {
 	t.Parallel()
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, offering(func(context.Context) {}))
+	s := newServer(t, runtime.Options{
+		Audit: runtime.AuditOptions{Sink: sink}}, offering(func(context.Context) {}))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Roleless"], era)
@@ -538,7 +544,8 @@ func TestSlowIntentIsAnsweredAsASlowRefusal(t *testing.T) {
 					}
 					return errors.New("the disk is full")
 				})
-				s := newServer(t, runtime.Options{Audit: slow, AuditTimeout: time.Minute}, set)
+				s := newServer(t, runtime.Options{
+					Audit: runtime.AuditOptions{Sink: slow, Timeout: time.Minute}}, set)
 				got := newRaw(t, serve(t, s), tokens["Member"], version).call(t, first, "", nil)
 				if got.status != http.StatusOK ||
 					got.header.Get("Content-Type") != "application/json" ||

@@ -134,7 +134,8 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 			events = append(events, e)
 			return nil
 		})
-		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink}, oneTool("bad", call),
+		s := newServer(t, runtime.Options{Logger: log.logger(),
+			Audit: runtime.AuditOptions{Sink: sink}}, oneTool("bad", call),
 			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {
@@ -419,7 +420,8 @@ func TestTimedOutCallIsAnsweredAndItsContextCancelled(t *testing.T) {
 					return nil
 				})
 				const limit = 10 * time.Second
-				s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink},
+				s := newServer(t, runtime.Options{Logger: log.logger(),
+					Audit: runtime.AuditOptions{Sink: sink}},
 					toolsetOf([]toolset.Tool{{Name: "slow", Input: `{"type":"object"}`,
 						Timeout: limit,
 						Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {

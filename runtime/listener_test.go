@@ -418,9 +418,10 @@ func TestAnswerLeavesWithoutWhatCannotBeSentBeforeIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		s := newServer(t, runtime.Options{Observer: watchers{ended: func(observe.Outcome) {
-			close(ended)
-		}}}, working(func(ctx context.Context) {
+		s := newServer(t, runtime.Options{
+			Observe: runtime.ObserveOptions{Observer: watchers{ended: func(observe.Outcome) {
+				close(ended)
+			}}}}, working(func(ctx context.Context) {
 			runtime.Logger(ctx).Info("hello")
 		}))
 		shutDown(t, s)

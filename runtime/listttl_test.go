@@ -13,7 +13,8 @@ import (
 func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[time.Duration]int{0: 0, 1500 * time.Millisecond: 1500} {
-		s := newServer(t, runtime.Options{ListTTL: ttl}, directory(&desk{}), library())
+		s := newServer(t, runtime.Options{
+			Lists: runtime.ListOptions{TTL: ttl}}, directory(&desk{}), library())
 		session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
 		tools, err := session.ListTools(t.Context(), nil)
 		if err != nil {
@@ -39,8 +40,9 @@ func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
 		}
 	}
 	for _, ttl := range []time.Duration{-1, 25 * time.Hour} {
-		_, err := runtime.New(runtime.Options{ListTTL: ttl}, directory(&desk{}))
-		if err == nil || !strings.Contains(err.Error(), "Options.ListTTL is") {
+		_, err := runtime.New(runtime.Options{
+			Lists: runtime.ListOptions{TTL: ttl}}, directory(&desk{}))
+		if err == nil || !strings.Contains(err.Error(), "Options.Lists.TTL is") {
 			t.Errorf("%v: %v", ttl, err)
 		}
 	}

@@ -61,7 +61,8 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		records := &keeper{}
-		s := newServer(t, runtime.Options{Audit: records, Logger: log.logger()},
+		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: records},
+			Logger: log.logger()},
 			directory(&desk{}))
 		url, began, sent, without := serve(t, s), time.Now(), 0, 0
 		for _, era := range eras {
@@ -177,8 +178,8 @@ func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		records := &keeper{}
 		loopback := netip.MustParsePrefix("127.0.0.0/8")
-		behind := newServer(t, runtime.Options{Audit: records,
-			TrustedProxies: []netip.Prefix{loopback}},
+		behind := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: records},
+			HTTP: runtime.HTTPOptions{TrustedProxies: []netip.Prefix{loopback}}},
 			directory(&desk{}))
 		c := &raw{url: serve(t, behind)}
 		forwarded := func(from string) map[string]string {
@@ -199,7 +200,8 @@ func TestAddressIsForwardedByTrustedProxiesAlone(t *testing.T) {
 			t.Errorf("%d of %d, %d, %d: %v", one, sent, two, all, events)
 		}
 
-		direct := newServer(t, runtime.Options{Audit: records}, directory(&desk{}))
+		direct := newServer(t, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: records}}, directory(&desk{}))
 		c = &raw{url: serve(t, direct)}
 		for n := 0; ; n++ {
 			got := c.send(t, "POST", ping, map[string]string{"Authorization": "Bearer wrong",
@@ -225,8 +227,10 @@ func TestFailureWhoseRecordCannotBeWrittenIsAnsweredAlike(t *testing.T) {
 			hang := make(chan struct{})
 			defer close(hang)
 			var log journal
-			s := newServer(t, runtime.Options{Logger: log.logger(), AuditTimeout: time.Millisecond,
-				Audit: audit.SinkFunc(func(context.Context, audit.Event) error { return record(hang) })},
+			s := newServer(t, runtime.Options{Logger: log.logger(), Audit: runtime.AuditOptions{
+				Timeout: time.Millisecond,
+				Sink:    audit.SinkFunc(func(context.Context, audit.Event) error { return record(hang) }),
+			}},
 				directory(&desk{}))
 			c := &raw{url: serve(t, s), token: tokens["Admin"]}
 			failUntilRefused(t, c, "POST", nil)
@@ -243,8 +247,8 @@ func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
 	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
 		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),
-			TrustedProxies: []netip.Prefix{p}}, directory(&desk{}))
-		if err == nil || !strings.Contains(err.Error(), "Options.TrustedProxies") {
+			HTTP: runtime.HTTPOptions{TrustedProxies: []netip.Prefix{p}}}, directory(&desk{}))
+		if err == nil || !strings.Contains(err.Error(), "Options.HTTP.TrustedProxies") {
 			t.Errorf("%s: %v", p, err)
 		}
 	}

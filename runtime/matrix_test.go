@@ -45,7 +45,9 @@ func TestListAndCallAgreeForEveryRoleToolTransportAndEra(t *testing.T) {
 	t.Parallel()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		for _, listAll := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll},
+			s := newServer(t, runtime.Options{Anonymous: true,
+				Access: runtime.AccessOptions{Denial: denial},
+				Lists:  runtime.ListOptions{ListAll: listAll}},
 				directory(&desk{}))
 			checkExpectationsAreComplete(t, s)
 			url := serve(t, s)
@@ -130,9 +132,9 @@ func checkCaller(t *testing.T, session *mcp.ClientSession, column int, denial ac
 func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]runtime.Options{
-		"forbid":           {Denial: access.Forbid, Anonymous: true},
-		"list all":         {ListAll: true},
-		"list all, public": {ListAll: true, Anonymous: true},
+		"forbid":           {Access: runtime.AccessOptions{Denial: access.Forbid}, Anonymous: true},
+		"list all":         {Lists: runtime.ListOptions{ListAll: true}},
+		"list all, public": {Lists: runtime.ListOptions{ListAll: true}, Anonymous: true},
 	} {
 		url := serve(t, newServer(t, options, directory(&desk{})))
 		for _, era := range eras {
@@ -148,7 +150,7 @@ func TestForbiddenCallsOverRawHTTP(t *testing.T) {
 				list := c.ask(t, "tools/list", "", nil).body
 				for tool, who := range expected {
 					if listed := strings.Contains(list, `"name":"`+tool+
-						`"`); listed != (options.ListAll || who[column] == 'y') {
+						`"`); listed != (options.Lists.ListAll || who[column] == 'y') {
 						t.Errorf("%s, %s, %q: %s listed %v", name, era, user, tool, listed)
 					}
 					if who[column] == 'y' {

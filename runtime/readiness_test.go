@@ -45,8 +45,8 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 			return nil
 		}
 		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-			Readiness: map[string]func(context.Context) error{
-				"database": check, "fine": func(context.Context) error { return nil }}},
+			Observe: runtime.ObserveOptions{Readiness: map[string]func(context.Context) error{
+				"database": check, "fine": func(context.Context) error { return nil }}}},
 			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
@@ -116,7 +116,8 @@ func TestChecksThatMisbehaveAreFailures(t *testing.T) {
 		} {
 			var log lines
 			s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-				Readiness: map[string]func(context.Context) error{"odd": test.check}},
+				Observe: runtime.ObserveOptions{
+					Readiness: map[string]func(context.Context) error{"odd": test.check}}},
 				directory(&desk{}))
 			defer s.Shutdown(context.Background())
 			began := time.Now()
@@ -140,10 +141,11 @@ func TestCheckThatNeverReturnsIsNotCalledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, others atomic.Int32
 		hold := make(chan struct{})
-		s := newServer(t, runtime.Options{Readiness: map[string]func(context.Context) error{
-			"stuck": func(context.Context) error { asked.Add(1); <-hold; return nil },
-			"other": func(context.Context) error { others.Add(1); return nil },
-		}}, directory(&desk{}))
+		s := newServer(t, runtime.Options{
+			Observe: runtime.ObserveOptions{Readiness: map[string]func(context.Context) error{
+				"stuck": func(context.Context) error { asked.Add(1); <-hold; return nil },
+				"other": func(context.Context) error { others.Add(1); return nil },
+			}}}, directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
 		// Who has gone meanwhile is not waited for.
@@ -184,7 +186,8 @@ func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	t.Parallel()
 	asked := false
 	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
-	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks},
+	closed, err := runtime.New(runtime.Options{Logger: quiet(),
+		Observe: runtime.ObserveOptions{Readiness: checks}},
 		directory(&desk{}))
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +195,8 @@ func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	if status, _ := asksReady(closed)(); status != 503 || asked {
 		t.Errorf("nobody can be admitted: %d, asked %v", status, asked)
 	}
-	s := newServer(t, runtime.Options{Readiness: checks}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Observe: runtime.ObserveOptions{Readiness: checks}}, directory(&desk{}))
 	ready := asksReady(s)
 	if status, _ := ready(); status != 200 || !asked {
 		t.Errorf("%d, asked %v", status, asked)
@@ -224,7 +228,8 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		sink, full := new(readySink), errors.New("no space left on device")
-		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Audit: audit.Multi(sink)},
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+			Audit: runtime.AuditOptions{Sink: audit.Multi(sink)}},
 			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
@@ -242,7 +247,7 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 		}
 		failed, passed := log.of(t, "the server is not ready"),
 			log.of(t, "a readiness check passes again")
-		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" ||
+		if len(failed) != 1 || failed[0]["check"] != "Options.Audit.Sink" ||
 			failed[0]["error"] != full.Error() || len(passed) != 1 {
 			t.Errorf("%v, %v", failed, passed)
 		}

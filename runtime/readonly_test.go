@@ -169,8 +169,8 @@ func TestNothingThatNarrowsWidens(t *testing.T) {
 	denials := []access.Denial{access.Conceal, access.Forbid}
 	rapid.Check(t, func(rt *rapid.T) {
 		options := runtime.Options{Anonymous: true, Logger: quiet(), Identity: users(),
-			ListAll: rapid.Bool().Draw(rt, "all"),
-			Denial:  rapid.SampledFrom(denials).Draw(rt, "denial")}
+			Lists:  runtime.ListOptions{ListAll: rapid.Bool().Draw(rt, "all")},
+			Access: runtime.AccessOptions{Denial: rapid.SampledFrom(denials).Draw(rt, "denial")}}
 		some := rapid.SliceOf(rapid.SampledFrom(depotTools))
 		set, column, query := depot(), len(callers)-1, "?"
 		measure := func() (listed, callable []string) {

@@ -88,7 +88,9 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 	} {
 		for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 			sink := &keeper{}
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, Audit: sink},
+			s := newServer(t, runtime.Options{Anonymous: true,
+				Access: runtime.AccessOptions{Denial: denial},
+				Audit:  runtime.AuditOptions{Sink: sink}},
 				directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
@@ -121,7 +123,7 @@ func TestEachCallAndEachListIsOneEvent(t *testing.T) {
 func TestRecordsHoldNoValues(t *testing.T) {
 	t.Parallel()
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}}, directory(&desk{}))
 	c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 	long := strings.Repeat("k", 500)
 	c.call(t, "get_by_id", `,"arguments":{"id":"hunter2","`+long+`":1}`, nil)
@@ -152,7 +154,8 @@ func TestCallWhoseRecordCannotBeWrittenIsRefused(t *testing.T) {
 		"panics": func(context.Context, audit.Event) error { panic("hunter2") },
 	} {
 		var log journal
-		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(record), Logger: log.logger()},
+		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: audit.SinkFunc(record)},
+			Logger: log.logger()},
 			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {
@@ -177,11 +180,12 @@ func TestRecordStandsBeforeTheAnswerLeaves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		s := newServer(t, runtime.Options{Audit: audit.SinkFunc(func(context.Context,
-			audit.Event) error {
-			<-release
-			return nil
-		})}, directory(&desk{}))
+		s := newServer(t, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: audit.SinkFunc(func(context.Context,
+				audit.Event) error {
+				<-release
+				return nil
+			})}}, directory(&desk{}))
 		answered := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25").later(t, "get_all")
 		if synctest.Wait(); len(answered) > 0 {
 			t.Errorf("answered before its record stood: %s", <-answered)
@@ -219,7 +223,8 @@ func TestSinkThatDoesNotComeBackRefusesInTime(t *testing.T) {
 				<-release
 				return nil
 			})
-			s := newServer(t, runtime.Options{Audit: sink, AuditTimeout: limit},
+			s := newServer(t, runtime.Options{
+				Audit: runtime.AuditOptions{Sink: sink, Timeout: limit}},
 				directory(&desk{}))
 			c := newRaw(t, serve(t, s), tokens["Viewer"], "2025-11-25")
 			start := time.Now()

@@ -30,7 +30,8 @@ func TestHandlerGetsItsRequestWithoutSecrets(t *testing.T) {
 	claims := map[string]any{"sub": "user-Member", "client_secret": "t0psecret",
 		"seen": []any{"PIN-1234", "x"}}
 	s := newServer(t, runtime.Options{
-		Masker: redact.Masker{Names: []string{"PIN"}}, Anonymous: true,
+		Observe:   runtime.ObserveOptions{Masker: redact.Masker{Names: []string{"PIN"}}},
+		Anonymous: true,
 		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
 			id, err := users().Identify(r)
 			id.Scheme, id.Claims = "JWT", claims

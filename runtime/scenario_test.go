@@ -35,7 +35,7 @@ import (
 //	catalogs: kits                 the source of catalogs
 //	replacing: yes                 an interceptor that replaces structured content
 //	host: yes                      a host, whose permissions "server> host USER …" sets
-//	PageSize: 2                    any option of a simple type, by its name
+//	Lists.PageSize: 2              any option of a simple type, by its path
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
 // JSON. "rules" has the rules of an adopted server by key, in the words of directives.
@@ -81,7 +81,7 @@ type scenarioWorld struct {
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 	w := &scenarioWorld{t: t, users: scenarioUsers, proceed: make(chan struct{}, 10)}
-	options := runtime.Options{Audit: w, Logger: w.logger()}
+	options := runtime.Options{Audit: runtime.AuditOptions{Sink: w}, Logger: w.logger()}
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
 		w.users = map[string]scenarioUser{"nobody": {}}
@@ -117,13 +117,13 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			} else if value == "greek" {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
-			options.Catalogs = w.shelf
+			options.Catalogs.Source = w.shelf
 		case "replacing":
 			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
 		case "host":
 			w.host = newHost(nil)
-			options.PermissionAware, options.Capabilities = true, w.host
+			options.Host.Source = w.host
 		default:
 			setOption(t, &options, key, value)
 		}
@@ -147,9 +147,11 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 
 // setOption sets an option of a simple type.
 func setOption(t testing.TB, options *runtime.Options, name, value string) {
-	field := reflect.ValueOf(options).Elem().FieldByName(name)
-	if !field.IsValid() {
-		t.Fatalf("the server has no option %s", name)
+	field := reflect.ValueOf(options).Elem()
+	for part := range strings.SplitSeq(name, ".") {
+		if field = field.FieldByName(part); !field.IsValid() {
+			t.Fatalf("the server has no option %s", name)
+		}
 	}
 	var err error
 	switch v := field.Addr().Interface().(type) {

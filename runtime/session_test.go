@@ -51,7 +51,8 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 	}{
 		{"anonymous callers over any address", runtime.Options{Anonymous: true}, false, true},
 		{"anonymous callers over loopback", runtime.Options{Anonymous: true}, true, false},
-		{"listed hosts", runtime.Options{Anonymous: true, AllowedHosts: []string{"example.com"}},
+		{"listed hosts", runtime.Options{Anonymous: true,
+			HTTP: runtime.HTTPOptions{Hosts: []string{"example.com"}}},
 			false, false},
 		{"no anonymous callers", runtime.Options{}, false, false},
 	} {
@@ -73,7 +74,7 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 		if test.warned {
 			want = 1
 		}
-		if n := strings.Count(log.String(), "Options.AllowedHosts"); n != want {
+		if n := strings.Count(log.String(), "Options.HTTP.Hosts"); n != want {
 			t.Errorf("%s: warned %d times:\n%s", test.name, n, log.String())
 		}
 	}

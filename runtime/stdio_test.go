@@ -194,7 +194,7 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 }
 
 func TestLinesThatAreNoMessageAreAnsweredAndDoNotEndTheSession(t *testing.T) {
-	s := newServer(t, runtime.Options{MaxBodyBytes: 2000}, directory(&desk{}))
+	s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: 2000}}, directory(&desk{}))
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)

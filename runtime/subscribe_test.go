@@ -103,7 +103,7 @@ func waitForSubscriptions(t testing.TB, s *runtime.Server, want int) {
 
 func TestSubscriptionsAreBounded(t *testing.T) {
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Audit: sink}, updating())
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}}, updating())
 	url := serve(t, s)
 	c := newRaw(t, url, tokens["Member"], "2025-11-25")
 	for n := range discovery.MaxSubscriptions {
@@ -251,7 +251,7 @@ func (r *relay) FollowUpdates(context.Context) <-chan string {
 
 func TestUpdatesReachTheClientsOfAllReplicas(t *testing.T) {
 	relayed := &relay{followers: []chan string{make(chan string, 9), make(chan string, 9)}}
-	options := runtime.Options{ResourceUpdates: relayed}
+	options := runtime.Options{Protocol: runtime.ProtocolOptions{ResourceUpdates: relayed}}
 	one := newServer(t, options, updating())
 	other := newServer(t, options, updating())
 	waitFor(t, func() bool {

@@ -26,10 +26,11 @@ import (
 func TestToolThatIsOffIsByteForByteUnknown(t *testing.T) {
 	t.Parallel()
 	for _, options := range []runtime.Options{{Anonymous: true},
-		{Anonymous: true, Denial: access.Forbid}, {Anonymous: true, Denial: access.Challenge},
-		{Anonymous: true, ListAll: true}} {
+		{Anonymous: true, Access: runtime.AccessOptions{Denial: access.Forbid}}, {Anonymous: true,
+			Access: runtime.AccessOptions{Denial: access.Challenge}},
+		{Anonymous: true, Lists: runtime.ListOptions{ListAll: true}}} {
 		source := &shelf{off: []string{"create", "get_public_info", "route", "never_was"}}
-		options.Catalogs = source
+		options.Catalogs.Source = source
 		s := newServer(t, options, directory(&desk{}), headerTool())
 		endpoint := serve(t, s)
 		for _, era := range eras {
@@ -61,7 +62,8 @@ func TestToolThatIsSwitchedOnAgainIsAsItWas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, sink := &shelf{}, &kept{}
-		s := newServer(t, runtime.Options{Catalogs: source, Audit: sink}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Audit: runtime.AuditOptions{Sink: sink}}, directory(&desk{}))
 		session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
 		call := func() error {
 			_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_all"})
@@ -119,7 +121,8 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 								Message: "sure?", RequestedSchema: map[string]any{"type": "object"}}}},
 						nil, nil)
 				}}
-			s := newServer(t, runtime.Options{Catalogs: source}, toolsetOf([]toolset.Tool{tool}))
+			s := newServer(t, runtime.Options{
+				Catalogs: runtime.CatalogOptions{Source: source}}, toolsetOf([]toolset.Tool{tool}))
 			client := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, &mcp.ClientOptions{
 				ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult,
 					error) {
@@ -148,7 +151,8 @@ func TestToolThatIsSwitchedOffWhileTheCallerIsAskedRunsNoMore(t *testing.T) {
 func TestSwitchesThatAreReloadedCountAtOnce(t *testing.T) {
 	t.Parallel()
 	source := &shelf{}
-	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Catalogs: runtime.CatalogOptions{Source: source}}, directory(&desk{}))
 	for range 100 {
 		for _, off := range []string{"create", ""} {
 			source.mu.Lock()
@@ -179,7 +183,8 @@ func TestSwitchesThatCannotBeReadStayAsTheyWere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := &shelf{off: []string{"create"}}, &journal{}
-		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Logger: log.logger()},
 			directory(&desk{}))
 		shutDown(t, s)
 		synctest.Wait()
@@ -205,7 +210,8 @@ func TestSourceThatFallsSilentIsListenedToAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := &shelf{}, &journal{}
-		s := newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Logger: log.logger()},
 			directory(&desk{}))
 		shutDown(t, s)
 		subscribers := func() int {
@@ -250,8 +256,9 @@ func TestSessionsThatASwitchConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			source := &shelf{}
-			s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true,
-				Identity: bothWays()}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+				Anonymous: true,
+				Identity:  bothWays()}, directory(&desk{}))
 			endpoint := serve(t, s)
 			clients := map[string]*watchClient{
 				"an admin":          listening(t, s, endpoint, "token-admin", era),
@@ -279,7 +286,8 @@ func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			source := kits()
-			s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+			s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+				Identity: bothWays()},
 				directory(&desk{}))
 			endpoint := serve(t, s)
 			clients := map[string]*watchClient{
@@ -308,7 +316,8 @@ func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := kits()
-		s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Identity: bothWays()},
 			directory(&desk{}))
 		reader := listening(t, s, serve(t, s)+"?catalog=reading", "token-admin", "2025-11-25")
 		reader.notified()
@@ -329,7 +338,8 @@ func TestChangeThatTheSourceCannotBeQueriedAboutIsSentLater(t *testing.T) {
 func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 	t.Parallel()
 	source := &shelf{off: []string{"update"}}
-	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Catalogs: runtime.CatalogOptions{Source: source}}, directory(&desk{}))
 	e := s.Explain(context.Background(), principalOf("Admin"), "update")
 	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(),
 		"the tool is switched off") || !strings.Contains(e.String(), "denied") {
@@ -347,7 +357,7 @@ func TestChangeBetweenTwoTokensIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, life := &shelf{}, map[string]time.Duration{"first": time.Minute, "second": time.Hour}
-		s := newServer(t, runtime.Options{Catalogs: source,
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
 			Identity: identity.Bearer(func(_ context.Context,
 				token string) (identity.Identity, error) {
 				return identity.Identity{Principal: principalOf("Admin"),
@@ -387,8 +397,9 @@ func TestManyChangesOfCatalogsAreLookedAtTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := &counted{shelf: kits()}
-		s := newServer(t, runtime.Options{Catalogs: source, Anonymous: true,
-			Identity: bothWays()}, directory(&desk{}))
+		s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Anonymous: true,
+			Identity:  bothWays()}, directory(&desk{}))
 		endpoint := serve(t, s)
 		const sessions = 10
 		for range sessions {
@@ -410,7 +421,8 @@ func TestLossOfChangesIsLoggedOnceAndSoIsTheirReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source, log := kits(), &journal{}
-		shutDown(t, newServer(t, runtime.Options{Catalogs: source, Logger: log.logger()},
+		shutDown(t, newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Logger: log.logger()},
 			directory(&desk{})))
 		synctest.Wait()
 		source.send(catalog.Change{Deaf: true})

@@ -254,7 +254,7 @@ func TestCancelledTaskStopsItsHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Audit: sink})
+		_, url := taskServer(t, j, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		ctx := <-j.started
@@ -392,7 +392,7 @@ func TestMcpNameHasToBeTheTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		base64Of := func(text string) string {
@@ -429,7 +429,7 @@ func TestTaskAsksAndGoesOnWithTheAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "ask", "").ID
 		got := c.await(t, id, "input_required")
@@ -521,7 +521,8 @@ func TestTasksAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{MaxTasks: 3, MaxUserTasks: 2})
+		_, url := taskServer(t, j, runtime.Options{
+			Tasks: runtime.TaskOptions{Max: 3, MaxPerUser: 2}})
 		for _, step := range []struct {
 			token string
 			full  bool
@@ -552,7 +553,8 @@ func TestTasksAreBounded(t *testing.T) {
 func TestTaskIsUnknownAfterItsTimeToLive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, url := taskServer(t, newJob(), runtime.Options{TaskTTL: 2 * time.Second})
+		_, url := taskServer(t, newJob(), runtime.Options{
+			Tasks: runtime.TaskOptions{TTL: 2 * time.Second}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "hasty", "").ID
 		c.await(t, id, "completed")
@@ -635,7 +637,7 @@ func TestShutdownFailsTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), task.NewMemory()
 		for _, own := range []task.Store{nil, store} {
-			s, url := taskServer(t, j, runtime.Options{Tasks: own})
+			s, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: own}})
 			c := newTasks(url, "ada/ide/Member")
 			id := c.start(t, "slow", "").ID
 			ctx := <-j.started
@@ -651,7 +653,7 @@ func TestShutdownFailsTasks(t *testing.T) {
 				t.Error("the handler goes on")
 			}
 			if own != nil {
-				_, next := taskServer(t, j, runtime.Options{Tasks: own})
+				_, next := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: own}})
 				got := newTasks(next, "ada/ide/Member").await(t, id, "failed")
 				if !strings.Contains(string(got.Error), "shutting down") {
 					t.Errorf("%+v", got)
@@ -679,7 +681,8 @@ func TestTaskStartsOnceItsCallIsRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.ToolCalled}})
+		_, url := taskServer(t, j, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: &failingOn{kind: audit.ToolCalled}}})
 		c := newTasks(url, "ada/ide/Member")
 		if got := c.do(t, "tools/call", "slow", `"name":"slow"`); !strings.Contains(got.body,
 			"-32603") || strings.Contains(got.body, "taskId") {
@@ -696,7 +699,8 @@ func TestResultOfATaskThatCannotBeRecordedIsWithheld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
 		close(j.release)
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskEnded}})
+		_, url := taskServer(t, j, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: &failingOn{kind: audit.TaskEnded}}})
 		c := newTasks(url, "ada/ide/Member")
 		got := c.await(t, c.start(t, "slow", "").ID, "failed")
 		if string(got.Error) != `{"code":-32603,"message":"internal error"}` {
@@ -725,8 +729,11 @@ func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
 		p, sink := &purse{}, &keeper{}
 		allowed := grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}
 		p.put(client("Member"), allowed)
-		options := runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
-			Audit: sink}
+		options := runtime.Options{Grants: runtime.GrantOptions{
+			Source: p,
+			Roots:  roots(t, map[string]string{"a.md": "A"}),
+		},
+			Audit: runtime.AuditOptions{Sink: sink}}
 		url := serve(t, newServer(t, options,
 			askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})))
 		c := newTasks(url, tokens["Member"])
@@ -758,7 +765,7 @@ func TestQuestionsThatCannotBeRecordedAreWithheld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &failingOn{kind: audit.TaskAsked}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		got := c.await(t, c.start(t, "ask", "").ID, "failed")
 		if string(got.Error) != `{"code":-32603,"message":"internal error"}` || got.Requests != nil {
@@ -777,7 +784,8 @@ func TestTaskIsCancelledOnceThatIsRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob()
-		_, url := taskServer(t, j, runtime.Options{Audit: &failingOn{kind: audit.TaskCancel}})
+		_, url := taskServer(t, j, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: &failingOn{kind: audit.TaskCancel}}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		ctx := <-j.started
@@ -797,7 +805,8 @@ func TestAnswersThatCannotBeRecordedAreNotKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store, sink := &created{Store: task.NewMemory()}, &failingOn{kind: audit.TaskUpdate}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store, Audit: sink})
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "ask", "").ID
 		c.await(t, id, "input_required")
@@ -855,8 +864,9 @@ func TestTaskThatCannotBeChangedIsRecorded(t *testing.T) {
 		} {
 			j, sink, store := newJob(), &keeper{}, &readonly{Store: task.NewMemory(), err: test.err}
 			seen := &watched{}
-			_, url := taskServer(t, j, runtime.Options{Audit: sink, Tasks: store,
-				Observer: seen.observer()})
+			_, url := taskServer(t, j, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+				Tasks:   runtime.TaskOptions{Store: store},
+				Observe: runtime.ObserveOptions{Observer: seen.observer()}})
 			c := newTasks(url, "ada/ide/Member")
 			id := c.start(t, "slow", "").ID
 			if got := c.task(t, "tasks/cancel", id, ""); !strings.Contains(got.body, test.body) {
@@ -896,7 +906,9 @@ func TestHandlerOfACancelledTaskDoesNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
-		s, url := taskServer(t, j, runtime.Options{Tasks: hastyStore{task.NewMemory()}, Audit: sink})
+		s, url := taskServer(t, j, runtime.Options{
+			Tasks: runtime.TaskOptions{Store: hastyStore{task.NewMemory()}},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		newTasks(url, "ada/ide/Member").start(t, "slow", "")
 		if err := s.Shutdown(t.Context()); err != nil { // waits for the run
 			t.Error(err)
@@ -920,7 +932,8 @@ func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
 		for _, tool := range []string{"slow", "ask"} {
 			j, store, sink := newJob(), &created{Store: task.NewMemory()}, &keeper{}
 			begun := make(chan struct{})
-			s, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink,
+			s, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+				Audit: runtime.AuditOptions{Sink: sink},
 				Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
 					return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
 						close(begun)
@@ -960,7 +973,8 @@ func TestEventReportsAResultThatIsTooLarge(t *testing.T) {
 			}
 		}
 		sink := &keeper{}
-		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
+		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(),
+			Audit: runtime.AuditOptions{Sink: sink}},
 			toolset.NewToolset(g)))
 		c := newTasks(url, "ada/ide/Member")
 		got := c.await(t, c.start(t, "fail", "").ID, "failed")
@@ -997,8 +1011,9 @@ func TestTaskWhoseRequestPanicsEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), &created{Store: task.NewMemory()}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store,
-			Audit: &failingOn{kind: audit.ToolCalled}, Logger: slog.New(panickingAt{quiet().Handler(),
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: &failingOn{kind: audit.ToolCalled}},
+			Logger: slog.New(panickingAt{quiet().Handler(),
 				"the outcome of a call could not be recorded; the call has run, and the server " +
 					"withholds its response"})})
 		if got := newTasks(url, "ada/ide/Member").do(t, "tools/call", "slow",
@@ -1077,7 +1092,8 @@ func TestSessionOfATask(t *testing.T) {
 			}
 		}
 		sink := &keeper{}
-		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(), Audit: sink},
+		url := serve(t, newServer(t, runtime.Options{Identity: taskUsers(),
+			Audit: runtime.AuditOptions{Sink: sink}},
 			toolset.NewToolset(g)))
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "fail", "").ID
@@ -1166,7 +1182,7 @@ func TestTaskWhoseResultCannotBeEncodedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		close(j.release)
-		_, url := taskServer(t, j, runtime.Options{Audit: sink,
+		_, url := taskServer(t, j, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
 			Interceptors: []intercept.Middleware{func(intercept.Next) intercept.Next {
 				return func(context.Context, intercept.Message) (mcp.Result, error) {
 					return &mcp.CallToolResult{StructuredContent: math.NaN()}, nil
@@ -1197,7 +1213,9 @@ func TestRequestOfATaskWhoseStorePanicsIsRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink := &keeper{}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: crashing{}, Audit: sink})
+		_, url := taskServer(t, newJob(), runtime.Options{
+			Tasks: runtime.TaskOptions{Store: crashing{}},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		for want, send := range map[audit.Type]func() reply{
 			audit.ToolCalled: func() reply { return c.do(t, "tools/call", "slow", `"name":"slow"`) },
@@ -1260,7 +1278,8 @@ func TestTaskOfARevokedToolIsUnknown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, source, sink := newJob(), &shelf{}, &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Catalogs: source, Audit: sink})
+		_, url := taskServer(t, j, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		ctx := <-j.started
@@ -1339,7 +1358,7 @@ func TestUnknownTasksAreLookedUpAlike(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &counting{Store: task.NewMemory()}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store})
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: runtime.TaskOptions{Store: store}})
 		owner := newTasks(url, "ada/ide/Member")
 		id := owner.start(t, "ask", "").ID
 		owner.await(t, id, "input_required") // nothing runs, so nothing else reads the store
@@ -1396,8 +1415,10 @@ func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink, store := &peeking{found: map[audit.Type]string{}}, task.NewMemory()
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: store})
-		_, other := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{store}})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Tasks: runtime.TaskOptions{Store: store}})
+		_, other := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Tasks: runtime.TaskOptions{Store: dead{store}}})
 		time.Sleep(35 * time.Second)
 		id := newTasks(url, "ada/ide/Member").start(t, "slow", "").ID
 		time.Sleep(10 * time.Second) // then the other server knows that its store accepts changes
@@ -1440,8 +1461,9 @@ func TestNoLogEventOrRecordHasTheIDOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		sink, store := &keeper{}, &created{Store: task.NewMemory()}
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Logger: log.logger(),
-			Tasks: store})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Logger: log.logger(),
+			Tasks:  runtime.TaskOptions{Store: store}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "ask", "").ID
 		c.await(t, id, "input_required")

@@ -69,7 +69,8 @@ func TestClientOfATaskIsToTryAgainDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store, sink := newJob(), &unavailable{Store: task.NewMemory()}, &keeper{}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		c := newTasks(url, "ada/ide/Member")
 		id := c.start(t, "slow", "").ID
 		store.gone.Store(true)
@@ -122,7 +123,8 @@ func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		ctx, cancel := context.WithCancel(t.Context())
 		store := deserted{task.NewMemory(), cancel, make(chan task.Record, 1)}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + tasksMeta +
 			`,"name":"slow"}}`
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
@@ -170,7 +172,7 @@ func TestTaskIsNotUnknownWhileTheHostDoesNotRespond(t *testing.T) {
 					return toolset.Structured(map[string]any{}, nil)
 				}})
 		}
-		url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
+		url := serve(t, newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h},
 			Identity: hosted()}, toolset.NewToolset(g)))
 		c := newTasks(url, "ada_Viewer")
 		id, open := c.start(t, "view", "").ID, c.start(t, "open", "").ID
@@ -224,8 +226,9 @@ func TestRunAfterAnOutageHasThePermissionsOfItsTime(t *testing.T) {
 						answered.Add(1)
 						return toolset.Structured(map[string]any{}, nil)
 					}}}}
-			url := serve(t, newServer(t, runtime.Options{PermissionAware: true, Capabilities: h,
-				Identity: hosted(), Tasks: store}, toolset.NewToolset(g)))
+			url := serve(t, newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h},
+				Identity: hosted(),
+				Tasks:    runtime.TaskOptions{Store: store}}, toolset.NewToolset(g)))
 			c := newTasks(url, "ada_Viewer")
 			id := c.start(t, "view", "").ID
 			asked := c.await(t, id, "input_required")
@@ -262,7 +265,7 @@ func TestTaskThatCannotBeExtendedIsReportedAsUnavailable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), &unchanging{Store: task.NewMemory()}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store})
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store}})
 		until := func(d time.Duration) *tasksClient {
 			return newTasks(url, fmt.Sprintf("ada/ide/Member/%d", time.Now().Add(d).UnixMilli()))
 		}
@@ -295,7 +298,8 @@ func TestAnswerThatWaitsForgetsAnExpiredCredential(t *testing.T) {
 			id.Expires, id.Value = time.Now().Add(time.Minute), identity.NewValue(c, c.secret)
 			return id, nil
 		})
-		url := serve(t, newServer(t, runtime.Options{Tasks: store, Identity: source},
+		url := serve(t, newServer(t, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Identity: source},
 			newJob().toolset()))
 		c := newTasks(url, "token")
 		id := c.start(t, "ask", "").ID

@@ -136,7 +136,7 @@ func crew() toolset.Toolset {
 
 // Pages, catalogs, the list beside MCP and Explain know the values of their caller.
 func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
-	s := newServer(t, runtime.Options{PageSize: 1}, crew())
+	s := newServer(t, runtime.Options{Lists: runtime.ListOptions{PageSize: 1}}, crew())
 	url := serve(t, s)
 	ctx := context.Background()
 	page := func(user, cursor string) (*mcp.ListToolsResult, error) {
@@ -155,7 +155,8 @@ func TestListsKnowTheValuesOfTheirCaller(t *testing.T) {
 	if _, err = page("Member", first.NextCursor); err == nil {
 		t.Error("a cursor of other values pages on")
 	}
-	all := serve(t, newServer(t, runtime.Options{ListAll: true}, crew()))
+	all := serve(t, newServer(t, runtime.Options{
+		Lists: runtime.ListOptions{ListAll: true}}, crew()))
 	for user, want := range map[string]string{"Viewer": "[list]", "Admin": "[list add delete]"} {
 		session := connectHTTP(t, url, tokens[user], "")
 		if got := fmt.Sprint(mcptest.Values(t, session, "manage", "action")); got != want {

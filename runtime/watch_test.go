@@ -161,7 +161,8 @@ func TestRefreshedPermissionsThatDifferAreSent(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(nil)
 			h.set("ada", "dcim.view_device")
-			s := aware(t, h, runtime.Options{CapabilityTTL: period, CapabilityRecheck: time.Hour})
+			s := aware(t, h, runtime.Options{
+				Host: runtime.HostOptions{TTL: period, Recheck: time.Hour}})
 			url := serve(t, s)
 			c := listening(t, s, url, "ada_Viewer", "2026-07-28")
 			c.notified()
@@ -188,7 +189,8 @@ func TestClientThatOnlyWaitsIsNotifiedAfterTheInterval(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			h := newHost(nil)
 			h.set("ada", "dcim.view_device")
-			s, url := awareServer(t, h, overHTTP, runtime.Options{CapabilityRecheck: interval})
+			s, url := awareServer(t, h, overHTTP, runtime.Options{
+				Host: runtime.HostOptions{Recheck: interval}})
 			c := listening(t, s, url, "ada_Viewer", era)
 			c.notified()
 			h.set("ada", "dcim.view_device", "dcim.view_site")
@@ -306,7 +308,8 @@ func TestListeningOfAnonymousCallersEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{Anonymous: true, MaxSessions: 2, MaxUserSessions: 1})
+	s := aware(t, h, runtime.Options{Anonymous: true,
+		HTTP: runtime.HTTPOptions{MaxSessions: 2, MaxPerUser: 1}})
 	url := serve(t, s)
 	for id := range 20 {
 		for who, got := range map[string]*stream{
@@ -330,7 +333,7 @@ func TestRequestsThatListenAreBounded(t *testing.T) {
 	for _, user := range []string{"ada", "bob", "eve"} {
 		h.set(user, "dcim.view_device")
 	}
-	s := aware(t, h, runtime.Options{MaxSessions: 3, MaxUserSessions: 2})
+	s := aware(t, h, runtime.Options{HTTP: runtime.HTTPOptions{MaxSessions: 3, MaxPerUser: 2}})
 	url := serve(t, s)
 	const era, taken = "2026-07-28", `"toolsListChanged":true`
 	refused := func(got *stream, want string) {
@@ -419,7 +422,7 @@ func TestRequestsThatListenOverStdioAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{MaxUserSessions: 2})
+	s := aware(t, h, runtime.Options{HTTP: runtime.HTTPOptions{MaxPerUser: 2}})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
@@ -457,8 +460,8 @@ func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
 			h := newHost(nil)
 			h.set("ada", "dcim.view_device")
 			h.failing(func(context.Context) error { time.Sleep(takes); return nil })
-			url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl,
-				CapabilityTimeout: 2 * takes}))
+			url := serve(t, aware(t, h, runtime.Options{
+				Host: runtime.HostOptions{TTL: ttl, Timeout: 2 * takes}}))
 			// each is queried for apart
 			for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager",
 				"ada_Admin"} {

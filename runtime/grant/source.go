@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Source returns the grants of clients. Set it as runtime.Options.Grants. Its methods are called
+// Source returns the grants of clients. Set it as runtime.Options.Grants.Source. Its methods are called
 // from many goroutines at once, and ctx has the time limit. An error denies the call. Its text goes
 // to the server's log, and never to a client.
 type Source interface {

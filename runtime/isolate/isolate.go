@@ -55,8 +55,6 @@ type Start struct {
 	Isolated []string
 	// Network is set if one of these tools may connect, Programs if one may start programs.
 	Network, Programs bool
-	// BestEffort is Options.SandboxBestEffort.
-	BestEffort bool
 	// Logger is the server's.
 	Logger *slog.Logger
 }

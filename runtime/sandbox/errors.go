@@ -110,7 +110,7 @@ type MissingError struct {
 func (e *MissingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, " +
-		"or accept less isolation (SandboxBestEffort)"
+		"or accept less isolation (Options.BestEffort)"
 }
 
 // bound returns the value of a limit as text.

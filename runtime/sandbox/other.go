@@ -27,8 +27,6 @@ func (*Pool) Run(context.Context, Request) (Response, error) { return Response{}
 // Missing returns nil.
 func (*Pool) Missing() []string { return nil }
 
-func (*Pool) required() []string { return nil }
-
 // Close does nothing.
 func (*Pool) Close() error { return nil }
 

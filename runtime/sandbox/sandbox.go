@@ -66,7 +66,7 @@ func New(o Options) (*Sandbox, error) {
 }
 
 // Start makes helpers ready if the server has isolated tools. Servers that start later share the
-// helpers. Each server accepts the missing parts of the system for itself.
+// helpers.
 func (s *Sandbox) Start(start isolate.Start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +95,6 @@ func (s *Sandbox) Start(start isolate.Start) error {
 			return err
 		}
 	}
-	if missing := p.required(); len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
-		return &MissingError{Parts: missing}
-	}
 	for _, part := range p.Missing() {
 		start.Logger.Warn("isolated calls run with incomplete isolation", "missing",
 			part)
@@ -107,7 +104,6 @@ func (s *Sandbox) Start(start isolate.Start) error {
 
 func (s *Sandbox) start(start isolate.Start) (*Pool, error) {
 	o := s.options
-	o.BestEffort = o.BestEffort || start.BestEffort
 	if start.Network {
 		fill(&o.WarmNet, 2)
 	}
@@ -352,8 +348,8 @@ type Options struct {
 	// has a cgroup, and Limits.Memory and Limits.Processes bound all processes of a call together.
 	// Empty bounds them as the comments of these limits describe.
 	Cgroup string
-	// BestEffort starts without the parts that the system lacks, which [Pool.Missing] lists. In a
-	// sandbox, runtime.Options.SandboxBestEffort sets it.
+	// BestEffort starts without the parts that the system lacks, which [Pool.Missing] lists, and logs
+	// them.
 	BestEffort bool
 	// RequireMountNamespace refuses to start on a system without mount namespaces. Without it such
 	// a server starts, and logs that they are missing. A handler then can read names and attributes

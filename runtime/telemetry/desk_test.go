@@ -211,8 +211,10 @@ func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options),
 		t.Fatal(err)
 	}
 	options := runtime.Options{
-		Observer: observer, Logger: discard, Audit: o.audit, Anonymous: true,
-		Grants: grant.NewMemory(), Sandbox: box{}, PermissionAware: true, Capabilities: host{},
+		Observe: runtime.ObserveOptions{Observer: observer}, Logger: discard,
+		Audit: runtime.AuditOptions{Sink: o.audit}, Anonymous: true,
+		Grants: runtime.GrantOptions{Source: grant.NewMemory()}, Sandbox: box{},
+		Host: runtime.HostOptions{Source: host{}},
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			if !strings.HasPrefix(token, "user-") {
 				return identity.Identity{}, identity.ErrInvalidToken

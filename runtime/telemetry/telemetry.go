@@ -51,7 +51,7 @@ type Options struct {
 	Public bool
 }
 
-// New returns an observer for runtime.Options.Observer. Several servers may share it. The error
+// New returns an observer for runtime.Options.Observe.Observer. Several servers may share it. The error
 // names the tracer or instrument that the provider failed to make.
 func New(opts Options) (observe.Observer, error) {
 	if opts.TracerProvider == nil {

@@ -77,7 +77,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
-		Catalogs: stored.New(s, stored.Stored),
+		Catalogs: runtime.CatalogOptions{Source: stored.New(s, stored.Stored)},
 		Admin: func(server *runtime.Server) (http.Handler, error) {
 			a = authority.New(server, s, stored.Stored)
 			return console.New(server, s, a, console.Options{

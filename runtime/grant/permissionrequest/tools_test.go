@@ -108,7 +108,7 @@ func toolsetOf(tools []toolset.Tool, rules []access.Rule) toolset.Toolset {
 func serverOf(t *testing.T, o runtime.Options, store permissionrequest.Store,
 	sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
-	o.Logger, o.Grants, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
+	o.Logger, o.Grants.Source, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
 	s, err := runtime.New(o, append(sets, permissionrequest.Toolset(
 		permissionrequest.New(store)))...)
 	if err != nil {
@@ -124,8 +124,10 @@ func TestListHasTheToolsThatTheCallerMayUse(t *testing.T) {
 	store := grant.NewMemory()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, listAll := range []bool{false, true} {
-			options := runtime.Options{Denial: denial, ListAll: listAll, PermissionAware: true,
-				Capabilities: host{}, Catalogs: switches{}}
+			options := runtime.Options{Access: runtime.AccessOptions{Denial: denial},
+				Lists:    runtime.ListOptions{ListAll: listAll},
+				Host:     runtime.HostOptions{Source: host{}},
+				Catalogs: runtime.CatalogOptions{Source: switches{}}}
 			set := func(column int) toolset.Toolset {
 				tools := []toolset.Tool{{Name: "plain", Input: emptyInput,
 					Call: guardedTool("").Call}}
@@ -289,7 +291,8 @@ func TestListHasGuardedToolsBesideAnAdoptedServer(t *testing.T) {
 			return nil, errors.ErrUnsupported
 		})
 	store := grant.NewMemory()
-	s, err := runtime.Adopt(old, runtime.Options{Anonymous: true, Grants: store,
+	s, err := runtime.Adopt(old, runtime.Options{Anonymous: true,
+		Grants: runtime.GrantOptions{Source: store},
 		Logger: slog.New(slog.DiscardHandler)}, map[string]access.Rule{"old": {Public: true}},
 		toolsetOf([]toolset.Tool{guardedTool("admin"), guardedTool("push")}, []access.Rule{
 			{Tool: "admin", MinRole: 4}, {Tool: "push", Authenticated: true}}),

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Grants of a store, for runtime.Options.Grants and admin.Options.Grants: a client requests a
+// Grants of a store, for runtime.Options.Grants.Source and admin.Options.Grants: a client requests a
 // permission, and an administrator approves it.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "grants")

@@ -44,12 +44,12 @@ func NewGrants(source grant.Source, defaults []grant.Permission,
 	g := &Grants{source: source, sets: map[isolate.Client]compiledGrants{}}
 	g.defaults = grant.Default(defaults...)
 	if g.common, err = grant.NewSet(g.defaults...); err != nil {
-		return nil, fmt.Errorf("Options.GrantDefaults: %w", err)
+		return nil, fmt.Errorf("Options.Grants.Defaults: %w", err)
 	}
 	names := roots.Names()
 	for _, p := range defaults {
 		if name := grant.Missing(p, names); name != "" {
-			return nil, fmt.Errorf("Options.GrantDefaults: %s: unknown root %q; the roots are %s",
+			return nil, fmt.Errorf("Options.Grants.Defaults: %s: unknown root %q; the roots are %s",
 				p, name, strings.Join(names, ", "))
 		}
 	}
@@ -189,10 +189,10 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 	for _, a := range t.Allow {
 		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, but ", a.Kind, a.Argument)
 		isPath := grant.FamilyOf(a.Kind) == grant.Paths
-		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants, for example to "+
-			"stored.New of package grant/stored, or only Options.GrantDefaults")
+		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants.Source, for example to "+
+			"stored.New of package grant/stored, or only Options.Grants.Defaults")
 		refuse(isPath && !has.Roots, allow+
-			"no folder is configured: set Options.Roots with grant.OpenRoots")
+			"no folder is configured: set Options.Grants.Roots with grant.OpenRoots")
 		has.Grants, has.Roots = true, has.Roots || isPath // it is reported once
 	}
 	const cure = ": set Options.Sandbox with sandbox.New"

@@ -340,8 +340,7 @@ func TestSandboxIsStartedForItsTools(t *testing.T) {
 	}
 	tools["a"].Isolate = "z"
 	b := &box{}
-	if err := StartSandbox(b, isolate.Start{BestEffort: true}, nil, tools); err != nil ||
-		!b.started.BestEffort || !b.started.Network || !b.started.Programs ||
+	if err := StartSandbox(b, isolate.Start{}, nil, tools); err != nil || !b.started.Network || !b.started.Programs ||
 		!slices.Equal(b.started.Isolated, []string{"example.com/apart.t", "z"}) {
 		t.Errorf("%+v %v", b.started, err)
 	}
