@@ -99,8 +99,8 @@ type ListedTool struct {
 
 // ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
 // and those that are refused and not concealed. Admins get concealed tools too. With
-// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps catalog.ErrUnknown
-// if it does not exist. Without an admitted request the list is empty.
+// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
+// catalog.ErrUnknown if it does not exist. Without an admitted request the list is empty.
 func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
 	info := request.From(ctx)
 	if info == nil {
@@ -122,8 +122,8 @@ func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error
 	return list, nil
 }
 
-// ReloadSwitches reads from Options.Catalogs.Source which tools are switched off, and applies it. Call it
-// after a change that this process has made: the source reports other changes by itself.
+// ReloadSwitches reads from Options.Catalogs.Source which tools are switched off, and applies it.
+// Call it after a change that this process has made: the source reports other changes by itself.
 func (s *Server) ReloadSwitches(ctx context.Context) error {
 	changed, err := s.catalogs.Reload(ctx)
 	if changed != nil {
@@ -214,5 +214,6 @@ func (s *Server) Workspaces() isolate.Workspaces {
 	return nil
 }
 
-// Roots returns the sorted names of Options.Grants.Roots. Resources of file permissions begin with them.
+// Roots returns the sorted names of Options.Grants.Roots. Resources of file permissions begin with
+// them.
 func (s *Server) Roots() []string { return s.opts.Grants.Roots.Names() }

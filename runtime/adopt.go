@@ -56,8 +56,8 @@ import (
 //     credential. It has 10 seconds for a handshake and for a list, and a list that fails is an
 //     error for the client.
 //   - The time for a long URI distinguishes a hidden template of the server from an unknown one.
-//   - Its instructions are sent like Options.Texts.Instructions, which replace them. They are not checked
-//     before the first handshake.
+//   - Its instructions are sent like Options.Texts.Instructions, which replace them. They are not
+//     checked before the first handshake.
 //   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
 //     it, ends the process if a client of before 2026-07-28 calls it: go-sdk reads it first.
 func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,

@@ -28,9 +28,9 @@ import (
 func Caller(ctx context.Context) (access.Principal, bool) { return request.Caller(ctx) }
 
 // CallerValue returns what the identity source has given the handlers of this message
-// (identity.Identity.Value, and Options.Protocol.StdioValue on stdio), if it has the type T. In a session it
-// is that of the message at hand, and not of the one that opened the session. It reports false
-// without such a value, once the message has its answer, and in an isolated process
+// (identity.Identity.Value, and Options.Protocol.StdioValue on stdio), if it has the type T. In a
+// session it is that of the message at hand, and not of the one that opened the session. It reports
+// false without such a value, once the message has its answer, and in an isolated process
 // (isolate=process). The server masks the value's secrets in its log and errors, not in your log.
 func CallerValue[T any](ctx context.Context) (T, bool) {
 	id, _ := credential.From(ctx).Identity(ctx)
@@ -39,8 +39,8 @@ func CallerValue[T any](ctx context.Context) (T, bool) {
 }
 
 // GuardedTools returns the tools with //mcp:allow that the caller of a handler may use now, in the
-// order of their names. It decides as a call of each tool does: Options.Lists.ListAll and catalogs do not
-// count. It is empty outside of a call, and in an isolated process (isolate=process).
+// order of their names. It decides as a call of each tool does: Options.Lists.ListAll and catalogs
+// do not count. It is empty outside of a call, and in an isolated process (isolate=process).
 func GuardedTools(ctx context.Context) []toolset.GuardedTool {
 	info := request.From(ctx)
 	if info == nil || info.Server == nil {

@@ -33,9 +33,9 @@ const PathResourceMetadata = principal.PathResourceMetadata
 
 // Handler returns the server on HTTP: every protocol version at Options.HTTP.Path, and health
 // checks without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller
-// can be admitted (Options.Identity or Options.Anonymous), all of Options.Observe.Readiness pass, and
-// [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and the
-// log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
+// can be admitted (Options.Identity or Options.Anonymous), all of Options.Observe.Readiness pass,
+// and [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and
+// the log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
 // paths are those below the prefix; no path redirects to another form of itself.
 //
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server

@@ -29,10 +29,10 @@ type ResourceUpdates interface {
 // A client is notified only if its caller may read the resource when the notification is sent. It
 // does not wait for clients; updates of one resource that a client has not been sent yet are one.
 //
-// With Options.Protocol.ResourceUpdates it notifies the clients of all replicas. If that fails, it notifies
-// those of this process and returns the error. The server keeps the update, tries each second to
-// publish it, and logs the loss if the server stops before that. More than 1024 updates become one
-// update of all resources: clients are then notified of all their subscriptions.
+// With Options.Protocol.ResourceUpdates it notifies the clients of all replicas. If that fails, it
+// notifies those of this process and returns the error. The server keeps the update, tries each
+// second to publish it, and logs the loss if the server stops before that. More than 1024 updates
+// become one update of all resources: clients are then notified of all their subscriptions.
 func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 	r := s.resources.Find(uri)
 	if uri == "" || r == nil || !r.Subscribe {

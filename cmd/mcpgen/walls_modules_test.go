@@ -19,7 +19,7 @@ var mayRequire = map[string][]string{
 	// The requirements of the SDK, of the generator with its command, and of unit tests.
 	".": {
 		"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go",
-		"github.com/yosida95/uritemplate/v3", "golang.org/x/sync", "golang.org/x/time",
+		"github.com/yosida95/uritemplate/v3", "golang.org/x/sync",
 		"golang.org/x/oauth2", "golang.org/x/sys", "golang.org/x/tools",
 		"github.com/dave/jennifer", "github.com/ettle/strcase", "github.com/invopop/jsonschema",
 		"github.com/rogpeppe/go-internal", "github.com/santhosh-tekuri/jsonschema/v6",

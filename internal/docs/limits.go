@@ -131,6 +131,8 @@ var bounds = []struct {
 			"a handler without `timeout=` and without `nonblocking`", "`//mcp:limit timeout=`", false},
 		{"runtime/internal/invoke", "quick",
 			"a handler with `nonblocking`, before the log has a warning", "", false},
+		{"runtime/internal/limit", "maxPairs",
+			"pairs of a client and a tool whose calls are counted; then calls of others fail", "", false},
 		{"runtime/internal/discovery", "maxNarrowed",
 			"memory of kept tools that have only the values which their callers may send", "", true},
 		{"runtime/internal/invoke", "maxCompletions", "values of one completion", "", false},

@@ -24,9 +24,9 @@ type Identity struct {
 	// server's hierarchy becomes the caller's role. Unknown names count as nothing.
 	Roles []string
 	// ClientItself reports that the credential is an OAuth client's own, from the client credentials
-	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.Host.ServiceUsers applies
-	// to such callers, and to others only with Delegated. A source that does not know leaves it
-	// false: a person who signs in by a client is not that client.
+	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.Host.ServiceUsers
+	// applies to such callers, and to others only with Delegated. A source that does not know leaves
+	// it false: a person who signs in by a client is not that client.
 	ClientItself bool
 	// Scheme names the kind of credential for people: "Bearer", "JWT", "mTLS". It may be empty.
 	Scheme string
@@ -115,8 +115,8 @@ type UserNamer interface {
 
 // Issued is a [Source] with a fixed set of issuers (access.Principal.Issuer).
 type Issued interface {
-	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them, so
-	// that a misspelt issuer is an error at start.
+	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them,
+	// so that a misspelt issuer is an error at start.
 	Issuers() []string
 }
 

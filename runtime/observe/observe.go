@@ -1,7 +1,7 @@
 // Package observe is the contract between a server and an observer of its messages.
 //
-// runtime.Options.Observe.Observer takes an [Observer]. Package telemetry has one that exports traces and
-// metrics with OpenTelemetry.
+// runtime.Options.Observe.Observer takes an [Observer]. Package telemetry has one that exports
+// traces and metrics with OpenTelemetry.
 package observe
 
 import (

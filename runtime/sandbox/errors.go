@@ -26,16 +26,16 @@ const (
 	// SystemCall is a system call that no handler needs, such as tracing another process. The
 	// process ends at once.
 	SystemCall Limit = "system call"
-	// Concurrency and Rate are limits of a [Limiter], Quota one of a [ClientWorkspace].
+	// Concurrency is the limit of [Options].Max and [Options].Share, Quota that of a
+	// [ClientWorkspace].
 	Concurrency Limit = "calls at a time"
-	Rate        Limit = "rate"
 	Quota       Limit = "workspace"
 )
 
 // known reports whether the limit exists.
 func (l Limit) known() bool {
 	switch l {
-	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency, Rate,
+	case Timeout, Memory, CPU, Output, OpenFiles, FileSize, Processes, SystemCall, Concurrency,
 		Quota:
 		return true
 	}
@@ -49,18 +49,12 @@ type LimitError struct {
 	Limit Limit
 	// Bound is the value of the limit as text. It is empty if it is not a number.
 	Bound string
-	// After is the time to wait before the next call, for a limit on the rate.
-	After time.Duration
 }
 
 // Error implements error.
 func (e *LimitError) Error() string {
 	if e.Limit == SystemCall {
 		return "the tool made a system call that is forbidden in isolation"
-	}
-	if e.After > 0 {
-		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound,
-			e.After.Round(time.Millisecond))
 	}
 	if e.Bound == "" {
 		return "the tool reached its limit on " + string(e.Limit)

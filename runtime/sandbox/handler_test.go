@@ -48,15 +48,14 @@ func TestOnlyAHelperIsOne(t *testing.T) {
 
 func TestErrorsSayWhatPeopleNeed(t *testing.T) {
 	for want, err := range map[string]error{
-		"the tool reached its limit on memory (64 MiB)":                        &LimitError{Limit: Memory, Bound: size(64 << 20)},
-		"the tool reached its limit on output (3 KiB)":                         &LimitError{Limit: Output, Bound: size(3 << 10)},
-		"the tool reached its limit on file size (100 bytes)":                  &LimitError{Limit: FileSize, Bound: size(100)},
-		"the tool made a system call that is forbidden in isolation":           &LimitError{Limit: SystemCall},
-		"the limit on the rate (2 a second) is reached: try again after 500ms": &LimitError{Limit: Rate, Bound: "2 a second", After: 500e6},
-		"the tool reached its limit on timeout":                                &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: -1})},
-		"the tool reached its limit on timeout (30s)":                          &LimitError{Limit: Timeout, Bound: lasting(29_998 * time.Millisecond)},
-		"the tool reached its limit on timeout (1.5s)":                         &LimitError{Limit: Timeout, Bound: lasting(1_499 * time.Millisecond)},
-		"the tool reached its limit on timeout (300ms)":                        &LimitError{Limit: Timeout, Bound: lasting(299_700 * time.Microsecond)},
+		"the tool reached its limit on memory (64 MiB)":              &LimitError{Limit: Memory, Bound: size(64 << 20)},
+		"the tool reached its limit on output (3 KiB)":               &LimitError{Limit: Output, Bound: size(3 << 10)},
+		"the tool reached its limit on file size (100 bytes)":        &LimitError{Limit: FileSize, Bound: size(100)},
+		"the tool made a system call that is forbidden in isolation": &LimitError{Limit: SystemCall},
+		"the tool reached its limit on timeout":                      &LimitError{Limit: Timeout, Bound: bound(Timeout, Limits{Timeout: -1})},
+		"the tool reached its limit on timeout (30s)":                &LimitError{Limit: Timeout, Bound: lasting(29_998 * time.Millisecond)},
+		"the tool reached its limit on timeout (1.5s)":               &LimitError{Limit: Timeout, Bound: lasting(1_499 * time.Millisecond)},
+		"the tool reached its limit on timeout (300ms)":              &LimitError{Limit: Timeout, Bound: lasting(299_700 * time.Microsecond)},
 		"the tool panicked": &CrashError{Panic: true},
 		"the tool's process ended without a result:  exit status 3": &CrashError{State: "exit status 3"},
 	} {

@@ -13,18 +13,16 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox contains a [Limiter], [Workspaces] if [Options] name a folder for them, and a [Pool]
-// after the start of a server with isolated tools. Set it as runtime.Options.Sandbox. Several
+// Sandbox contains [Workspaces] if [Options] name a folder for them, and a [Pool] after the start
+// of a server with isolated tools. Set it as runtime.Options.Sandbox. Several
 // servers may share one. It is safe for concurrent use.
 type Sandbox struct {
 	options Options
 	root    *os.Root    // nil if spaces is
 	spaces  *Workspaces // nil without workspaces
-	limiter Limiter
-	shares  Limiter                     // running calls of each client
+	shares  shares
 	pool    atomic.Pointer[Pool]        // nil until a server with isolated tools starts
 	logger  atomic.Pointer[slog.Logger] // also nil until then
 	granted func() []Path               // Programs, found once
@@ -138,51 +136,43 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter admits a call, or returns a [*LimitError]. [Workspace] needs the returned context. The
-// handler takes a workspace when it requests one, and leave gives it back. leave may be called
-// more than once.
-func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
-	l toolset.Limits) (context.Context, func(), error) {
-	leave := func() {}
-	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
-		var err error
-		if leave, err = s.limiter.Enter(clientID(client), tool, boundsOf(l)); err != nil {
-			var limit *LimitError
-			if errors.As(err, &limit) && limit.Limit == Rate {
-				limit.Bound = rateText(l.Rate)
-			}
-			return ctx, nil, err
-		}
-	}
+// Enter begins a call. [Workspace] needs the returned context. The handler takes a workspace when
+// it requests one, and leave gives it back. leave may be called more than once.
+func (s *Sandbox) Enter(ctx context.Context, client isolate.Client) (context.Context, func()) {
 	if s.spaces == nil && s.pool.Load() == nil {
-		return ctx, leave, nil // the client of the call is not needed
+		return ctx, func() {} // the client of the call is not needed
 	}
-	v := &visit{Context: ctx, spaces: s.spaces, client: client, limits: leave}
-	return v, v.leave, nil
+	v := &visit{Context: ctx, spaces: s.spaces, client: client}
+	return v, v.leave
 }
 
-// boundsOf converts limits to bounds. The calls of a rate may begin at once, after a pause of its
-// period.
-func boundsOf(l toolset.Limits) Bounds {
-	b := Bounds{Concurrency: l.Concurrency}
-	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
-		b.Burst, b.Rate = l.Rate.Calls, float64(l.Rate.Calls)/l.Rate.Per.Seconds()
-	}
-	return b
+// shares counts the running calls of each client. The zero value is ready.
+type shares struct {
+	mu      sync.Mutex
+	running map[isolate.Client]int
 }
 
-// rateText formats a rate: "100 a minute".
-func rateText(r toolset.Rate) string {
-	per := "in " + r.Per.String()
-	switch r.Per {
-	case time.Second:
-		per = "a second"
-	case time.Minute:
-		per = "a minute"
-	case time.Hour:
-		per = "an hour"
+// enter counts a call of a client unless most of its calls are running, and reports whether it
+// does. leave ends the count.
+func (s *shares) enter(client isolate.Client, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[isolate.Client]int{}
 	}
-	return strconv.Itoa(r.Calls) + " " + per
+	if s.running[client] >= most {
+		return false
+	}
+	s.running[client]++
+	return true
+}
+
+func (s *shares) leave(client isolate.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running[client]--; s.running[client] == 0 {
+		delete(s.running, client)
+	}
 }
 
 // clientID returns a text that is unique for a client.
@@ -201,15 +191,12 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started with it",
 			call.Name)
 	}
-	finish, err := s.shares.Enter(clientID(clientOf(ctx)), "", Bounds{Concurrency: p.options.Share})
-	if err != nil {
-		var limit *LimitError
-		if errors.As(err, &limit) {
-			limit.Bound += " isolated ones of one client"
-		}
-		return nil, err
+	client := clientOf(ctx)
+	if !s.shares.enter(client, p.options.Share) {
+		return nil, &LimitError{Limit: Concurrency,
+			Bound: fmt.Sprintf("%d isolated ones of one client", p.options.Share)}
 	}
-	defer finish()
+	defer s.shares.leave(client)
 	r := Request{
 		Name:      call.Name,
 		Arguments: call.Arguments,
@@ -229,6 +216,7 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 	}
 	inside := ctx
 	if r.space != nil {
+		var err error
 		if r.quota, err = r.space.watchQuota(ctx, p.options.Limits.FileSize); err != nil {
 			refuse(ctx)
 			return nil, err

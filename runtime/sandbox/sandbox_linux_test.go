@@ -202,10 +202,7 @@ func (l *logged) String() string {
 func runIsolated(t testing.TB, s *Sandbox, client isolate.Client,
 	call isolate.Call) (string, error) {
 	t.Helper()
-	ctx, leave, err := s.Enter(context.Background(), client, call.Name, toolset.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, leave := s.Enter(context.Background(), client)
 	defer leave()
 	result, err := s.Isolate(ctx, call)
 	return string(result), err
@@ -500,10 +497,7 @@ func TestNoClientTakesAllHelpers(t *testing.T) {
 	defer wait.Wait()
 	defer end()
 	for range 2 {
-		ctx, leave, err := s.Enter(ended, ann, "wait", toolset.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ctx, leave := s.Enter(ended, ann)
 		begun := make(chan struct{})
 		wait.Go(func() {
 			defer leave()
@@ -728,11 +722,9 @@ func benchmarkCall(b *testing.B, s *Sandbox, call func(context.Context) error) {
 		warm(s.pool.Load(), 4)
 		b.StartTimer()
 		begin := b.Elapsed()
-		ctx, leave, err := s.Enter(context.Background(), ann, "echo", toolset.Limits{})
-		if err == nil {
-			err = call(ctx)
-			leave()
-		}
+		ctx, leave := s.Enter(context.Background(), ann)
+		err := call(ctx)
+		leave()
 		if err != nil {
 			b.Fatal(err)
 		}

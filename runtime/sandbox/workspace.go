@@ -396,7 +396,6 @@ type visit struct {
 	context.Context
 	spaces *Workspaces // nil without workspaces
 	client isolate.Client
-	limits func() // leaves the limiter
 
 	mu      sync.Mutex
 	space   *ClientWorkspace // nil until it is requested
@@ -463,5 +462,4 @@ func (v *visit) leave() {
 	if release != nil {
 		release(used)
 	}
-	v.limits()
 }

@@ -82,9 +82,8 @@ func (switches) Changes(ctx context.Context) <-chan catalog.Change {
 type sandbox struct{ isolate.Sandbox }
 
 func (sandbox) Start(isolate.Start) error { return nil }
-func (sandbox) Enter(ctx context.Context, _ isolate.Client, _ string, _ toolset.Limits) (
-	context.Context, func(), error) {
-	return ctx, func() {}, nil
+func (sandbox) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
+	return ctx, func() {}
 }
 
 const emptyInput = `{"type":"object","properties":{},"additionalProperties":false}`

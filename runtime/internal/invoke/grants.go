@@ -195,10 +195,11 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 			"no folder is configured: set Options.Grants.Roots with grant.OpenRoots")
 		has.Grants, has.Roots = true, has.Roots || isPath // it is reported once
 	}
-	const cure = ": set Options.Sandbox with sandbox.New"
-	refuse(t.Isolate != "" && !has.Sandbox, "isolate=process of its //mcp:limit needs a sandbox"+cure)
-	refuse((t.Limits.Concurrency > 0 || t.Limits.Rate.Calls > 0) && !has.Sandbox,
-		"concurrency= and rate= of its //mcp:limit need a sandbox, which counts the calls"+cure)
+	refuse(t.Isolate != "" && !has.Sandbox, "isolate=process of its //mcp:limit needs a sandbox: "+
+		"set Options.Sandbox with sandbox.New")
+	rate := t.Limits.Rate
+	refuse(t.Limits.Concurrency < 0 || rate.Calls < 0 || (rate.Calls > 0) != (rate.Per > 0),
+		"its limit on calls at a time or on their rate is not positive: run go generate")
 	refuse(t.Limits.Memory > 0 && t.Isolate == "", "memory= of its //mcp:limit bounds calls "+
 		"with isolate=process only: add that, and run go generate")
 	return errors.Join(errs...)
