@@ -115,8 +115,8 @@ type UserNamer interface {
 
 // IssuerLister is a [Source] with a fixed set of issuers (access.Principal.Issuer).
 type IssuerLister interface {
-	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them, so
-	// that a misspelt issuer is an error at start.
+	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them,
+	// so that a misspelt issuer is an error at start.
 	Issuers() []string
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The verdicts are compared with the providers' libraries by a test of generator/internal/systemtest.
+// A test of generator/internal/systemtest compares the verdicts with the providers' libraries.
 func TestCheckFindsEachPart(t *testing.T) {
 	tests := []struct{ name, provider, schema, want string }{
 		{"nothing", "openai", `{"type":"object","additionalProperties":false}`, ""},
