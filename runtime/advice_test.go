@@ -71,14 +71,6 @@ const (
 	advice  = `{"type":"text","text":"look there","annotations":{"audience":["assistant"],"priority":0.5}}`
 )
 
-// contents are those of an answer.
-func contents(m serverMessage) (all []string) {
-	for _, c := range m.Result.Content {
-		all = append(all, string(c))
-	}
-	return all
-}
-
 func TestAdviceIsTakenByToolsAndWhileTheyRun(t *testing.T) {
 	t.Parallel()
 	var kept context.Context

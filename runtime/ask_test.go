@@ -125,10 +125,6 @@ func guest(fill func() *mcp.ElicitResult, adjust func(*mcp.ClientOptions)) *mcp.
 	return client
 }
 
-func ada() *mcp.ElicitResult {
-	return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}
-}
-
 // visiting connects a client over HTTP and over stdio.
 func visiting(t *testing.T, s *runtime.Server, client *mcp.Client, era string,
 	each func(transport string, session *mcp.ClientSession)) {

@@ -43,10 +43,6 @@ func listedIn(t testing.TB, body string) (names []string, note string) {
 	return names, note
 }
 
-// all is what an admin of the directory sees.
-var all = []string{"create", "get_all", "get_by_id", "get_public_info", "promote_to_manager",
-	"update"}
-
 func kits() *shelf {
 	s := &shelf{}
 	s.put("1", shelved{name: "reading", tools: []string{"get_all", "get_by_id", "no_such_tool"}})

@@ -107,21 +107,6 @@ func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 	}
 }
 
-// wanting calls the tool "work" for a client that wants log messages and progress.
-func (c *raw) wanting(t *testing.T) reply {
-	t.Helper()
-	body, further := c.request("tools/call", `"name":"work"`), map[string]string(nil)
-	if c.era == "2026-07-28" {
-		body = strings.Replace(body, `"_meta":{`,
-			`"_meta":{"progressToken":1,"io.modelcontextprotocol/logLevel":"debug",`, 1)
-		further = map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "work"}
-	} else {
-		c.ask(t, "logging/setLevel", `"level":"debug"`, nil)
-		body = strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
-	}
-	return c.send(t, "POST", body, further)
-}
-
 // wantingProgress is a call of the tool "work" by a client that wants progress.
 func (c *raw) wantingProgress() string {
 	body := c.request("tools/call", `"name":"work"`)
@@ -129,22 +114,6 @@ func (c *raw) wantingProgress() string {
 		return strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":1,`, 1)
 	}
 	return strings.Replace(body, `"name"`, `"_meta":{"progressToken":1},"name"`, 1)
-}
-
-// events are the messages of an event stream.
-func (r reply) events(t *testing.T) (all serverMessages) {
-	t.Helper()
-	if r.status != 200 || r.header.Get("Content-Type") != "text/event-stream" {
-		t.Errorf("no stream: %s", r)
-	}
-	for event := range strings.SplitSeq(strings.TrimSuffix(r.body, "\n\n"), "\n\n") {
-		data, ok := strings.CutPrefix(event, "event: message\ndata: ")
-		if !ok {
-			t.Errorf("no event: %q", event)
-		}
-		all = append(all, parseMessage(t, data))
-	}
-	return all
 }
 
 // unread sends a message on a connection that nobody reads, and waits until its response has begun.

@@ -17,8 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-func done(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
-
 // asKilled makes the test binary a server whose call kills it, with a trail in this file.
 const asKilled = "MCPGEN_TEST_KILLED"
 

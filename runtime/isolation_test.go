@@ -50,12 +50,6 @@ type reached string
 func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
 func (r reached) Reached() string { return string(r) }
 
-// words are the error of a handler in another process.
-type words string
-
-func (w words) Error() string        { return string(w) }
-func (w words) HandlerError() string { return string(w) }
-
 // apart is a toolset whose one tool runs in a process of its own, as generated code has it.
 func apart(tool toolset.Tool) toolset.Toolset {
 	tool.Isolate = "example.com/apart." + tool.Name

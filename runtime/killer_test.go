@@ -1,5 +1,7 @@
 package runtime_test
 
+//lint:file-ignore SA1019 sampling and roots are deprecated in 2026-07-28, and still in use
+
 import (
 	"context"
 	"errors"

@@ -300,8 +300,6 @@ func working(do func(ctx context.Context)) toolset.Toolset {
 	})
 }
 
-const traceparent = `"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"`
-
 // offering is a toolset of one of everything that has a handler, each of which does the same.
 func offering(do func(ctx context.Context)) toolset.Toolset {
 	complete := func(ctx context.Context, begun string) ([]string, error) {

@@ -60,27 +60,6 @@ func library() toolset.Toolset {
 	})
 }
 
-// odd is a toolset of one prompt and one resource, open to authenticated callers.
-func odd(get func(context.Context, toolset.Call) (toolset.PromptResult, error),
-	read func(context.Context, toolset.Call) (toolset.ResourceResult, error)) toolset.Toolset {
-	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd", Version: "1"},
-		Table: access.Table{
-			Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
-			Resources: []access.Rule{{Resource: "odd:{x}", Authenticated: true}},
-		},
-		Prompts: []toolset.Prompt{{Name: "p", Get: get,
-			Arguments: []toolset.Argument{{Name: "a"}}}},
-		Resources: []toolset.Resource{{URI: "odd:{x}", Name: "r", Read: read,
-			Variables: []toolset.Variable{{Name: "x"}}}},
-	})
-}
-
-// evil panics when it is marshalled.
-type evil struct{}
-
-func (evil) MarshalJSON() ([]byte, error) { panic("hunter2") }
-
 func TestMiddlewareCannotReachWhatIsHidden(t *testing.T) {
 	swap := func(next intercept.Next) intercept.Next {
 		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {

@@ -249,8 +249,3 @@ func TestStdioEndsWithItsContextAndWithTheServer(t *testing.T) {
 		cancel()
 	}
 }
-
-// failing is an output that is gone.
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, errors.New("gone") }

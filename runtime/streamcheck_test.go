@@ -223,13 +223,6 @@ func TestCredentialOfAStreamIsGoneWithTheStream(t *testing.T) {
 	}
 }
 
-const (
-	// keepAlive is the longest pause on a stream by default.
-	keepAlive = 15 * time.Second
-	// quietTime is longer than proxies keep a connection on which nothing is sent.
-	quietTime = 65 * time.Second
-)
-
 // timedResponse is a response of which a test knows the time of each part. Use it in a bubble.
 type timedResponse struct {
 	drop   context.CancelFunc

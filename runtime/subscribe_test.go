@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,56 +27,6 @@ func updating() toolset.Toolset {
 		g.Resources[i].Subscribe = g.Resources[i].URI != "lib://pages/{n}"
 	}
 	return toolset.NewToolset(g)
-}
-
-// subscriber is a client that notes the URIs of updated resources.
-type subscriber struct {
-	*mcp.ClientSession
-	updated chan string
-	token   atomic.Value // string; sent with each request over HTTP
-}
-
-func (c *subscriber) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	if token := c.token.Load().(string); token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	return http.DefaultTransport.RoundTrip(r)
-}
-
-func subscribing(t testing.TB, transport func(*subscriber) mcp.Transport, token,
-	era string) *subscriber {
-	t.Helper()
-	c := &subscriber{updated: make(chan string, 10_000)}
-	c.token.Store(token)
-	client := mcp.NewClient(&mcp.Implementation{Name: "subscriber", Version: "1"},
-		&mcp.ClientOptions{ResourceUpdatedHandler: func(_ context.Context,
-			r *mcp.ResourceUpdatedNotificationRequest) {
-			c.updated <- r.Params.URI
-		}})
-	session, err := client.Connect(context.Background(), transport(c),
-		&mcp.ClientSessionOptions{ProtocolVersion: era})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = session.Close() })
-	c.ClientSession = session
-	return c
-}
-
-func (c *subscriber) subscribe(uri string) error {
-	return c.Subscribe(context.Background(), &mcp.SubscribeParams{URI: uri})
-}
-
-func (c *subscriber) next(t testing.TB) string {
-	t.Helper()
-	select {
-	case uri := <-c.updated:
-		return uri
-	case <-time.After(20 * time.Second):
-		t.Fatal("no notification")
-		return ""
-	}
 }
 
 func update(t testing.TB, s *runtime.Server, uri string) {

@@ -1,9 +1,7 @@
 package runtime_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -99,64 +97,6 @@ func (c *watchClient) notified() (kinds []string) {
 	}
 	slices.Sort(kinds)
 	return kinds
-}
-
-// stream is an answer that is read while it is sent.
-type stream struct {
-	cancel context.CancelFunc
-	lines  chan string // of data; closed where the answer ends
-}
-
-// listen opens a request that listens for changes of the tools.
-func listen(t testing.TB, url, token, era, session string, id int) *stream {
-	t.Helper()
-	c := &raw{era: era}
-	body := strings.Replace(c.request("subscriptions/listen",
-		`"notifications":{"toolsListChanged":true}`), `"id":7`, fmt.Sprintf(`"id":%d`, id), 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, value := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"Mcp-Protocol-Version": era,
-		"Mcp-Method":           "subscriptions/listen", "Mcp-Session-Id": session,
-		"Authorization": "Bearer " + token,
-	} {
-		if value != "" && value != "Bearer " {
-			req.Header.Set(name, value)
-		}
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &stream{cancel, make(chan string, 100)}
-	go func() {
-		defer close(s.lines)
-		defer res.Body.Close()
-		for lines := bufio.NewScanner(res.Body); lines.Scan(); {
-			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && data != "" ||
-				strings.HasPrefix(lines.Text(), "{") {
-				s.lines <- data
-			}
-		}
-	}()
-	t.Cleanup(cancel)
-	return s
-}
-
-// next is the next message, or "" where the answer has ended.
-func (s *stream) next(t testing.TB) string {
-	t.Helper()
-	select {
-	case line := <-s.lines:
-		return line
-	case <-time.After(20 * time.Second):
-		t.Fatal("nothing was sent, and the answer does not end")
-		return ""
-	}
 }
 
 // The host is queried because of a request only, however long a query takes and its answer counts.

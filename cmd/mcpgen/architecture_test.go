@@ -1,13 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,14 +21,19 @@ import (
 // `runtime.Options.withDefaults`.
 var namedFunc = regexp.MustCompile("`([a-z]+)\\.(?:\\(\\*(\\w+)\\)\\.)?(\\w+)(?:\\.(\\w+))?`")
 
-// TestArchitectureNamesWhatExists checks each function, method and type that the page names in
-// code font against the declarations of its package.
+// TestArchitectureNamesWhatExists checks each function, method and type that the page and AGENTS.md
+// name in code font against the declarations of its package.
 func TestArchitectureNamesWhatExists(t *testing.T) {
 	root := testrepo.Root(t)
 	page, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	rules, err := os.ReadFile(filepath.Join(root, "AGENTS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page = append(page, rules...)
 	declared := map[string]map[string]bool{}
 	found := namedFunc.FindAllStringSubmatch(string(page), -1)
 	if len(found) < 25 {
@@ -47,6 +55,66 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		if !declared[pkg][name] {
 			t.Errorf("%s is not declared", m[0])
 		}
+	}
+}
+
+// TestArchitectureBeginsWithATenthOfTheCode compares the files to read first with the source.
+func TestArchitectureBeginsWithATenthOfTheCode(t *testing.T) {
+	root := testrepo.Root(t)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "explanation", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(file string) int {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		}
+		return bytes.Count(text, []byte("\n"))
+	}
+	first, all := 0, 0
+	row := regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| (all|(?:\\w+\\.go(?:, )?)+) \\| ([0-9,]+) \\|")
+	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
+		names := strings.Split(m[2], ", ")
+		if m[2] == "all" {
+			names = []string{"*.go"}
+		}
+		n := 0
+		for _, name := range names {
+			files, err := filepath.Glob(filepath.Join(root, m[1], name))
+			if err != nil || len(files) == 0 {
+				t.Errorf("%s has no %s", m[1], name)
+			}
+			for _, file := range files {
+				if !strings.HasSuffix(file, "_test.go") {
+					n += lines(file)
+				}
+			}
+		}
+		first += n
+		if stated, err := strconv.Atoi(strings.ReplaceAll(m[3], ",", "")); err != nil ||
+			max(n, stated)-min(n, stated) > 50+n/10 {
+			t.Errorf("%s, %s: the page states %s lines, and there are %d", m[1], m[2], m[3], n)
+		}
+	}
+	for _, top := range []string{"runtime", "generator", "cmd", "internal", "sourcehash"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && d.Name() == "testdata":
+				return filepath.SkipDir
+			case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
+				all += lines(path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first < all/12 || first > all/8 {
+		t.Errorf("the files to read first have %d of %d lines", first, all)
 	}
 }
 

@@ -48,3 +48,16 @@ func TestEqualDocumentsHaveOneCanonicalForm(t *testing.T) {
 		}
 	}
 }
+
+func TestFewTextsAreUniqueAsTheirCanonicalFormsAre(t *testing.T) {
+	item := rapid.SampledFrom([]string{`"a"`, `"b"`, `"\u0061"`, `""`, `"1"`, `1`, `1.0`, `"s1:a"`, `["a"]`})
+	rapid.Check(t, func(t *rapid.T) {
+		items := rapid.SliceOfN(item, 2, fewItems).Draw(t, "items")
+		array := []byte("[" + strings.Join(items, " , ") + "]")
+		i, j, equal := equalItems(array, len(items))
+		l := &lexer{doc: array, limits: unlimited, pos: 1}
+		if x, y, want := equalFew(l); equal != want || i != x || j != y {
+			t.Fatalf("%s: %d and %d, %t; want %d and %d, %t", array, i, j, equal, x, y, want)
+		}
+	})
+}

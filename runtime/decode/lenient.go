@@ -58,14 +58,22 @@ func (l *Lenient) Coerce(arguments []byte) ([]byte, Coercions) {
 	if f != nil || c.done == (Coercions{}) {
 		return arguments, Coercions{}
 	}
-	return c.edited(), c.done
+	return append(c.out, c.doc[c.copied:]...), c.done
 }
 
-// coercer copies one document with changes.
+// coercer copies one document with changes. Without changes it copies nothing.
 type coercer struct {
-	editor
+	lexer
 	strict map[string]bool
+	out    []byte
+	copied int // how much of doc is in out
 	done   Coercions
+}
+
+// replace writes text in place of doc[from:to], behind every place that was replaced before.
+func (c *coercer) replace(from, to int, text string) {
+	c.out = append(append(c.out, c.doc[c.copied:from]...), text...)
+	c.copied = to
 }
 
 // value reads one value. listed is set for an item of a list.
@@ -84,9 +92,9 @@ func (c *coercer) value(s *Shape, listed bool) *fault {
 	is := typeOf(Value(c.doc[c.pos:]).Type())
 	switch {
 	case k == objectKind && s.has(objectType):
-		return c.members(s)
+		return c.object(s)
 	case k == arrayKind && s.has(arrayType):
-		return c.list(s, c.item)
+		return c.list(s)
 	case is == 0 || s.has(is) || bits.OnesCount8(uint8(s.types)) != 1: // null is in no set
 		return skipKind(&c.lexer, k)
 	case s.has(arrayType):
@@ -95,7 +103,7 @@ func (c *coercer) value(s *Shape, listed bool) *fault {
 		}
 		c.replace(start, start, "[")
 		c.done.Lists++
-		if f := c.item(s.items); f != nil {
+		if f := c.value(s.items, true); f != nil {
 			return f
 		}
 		c.replace(c.pos, c.pos, "]")
@@ -132,22 +140,73 @@ func isNumber(text []byte) bool {
 	return f == nil && l.pos == len(text)
 }
 
-func (c *coercer) item(s *Shape) *fault { return c.value(s, true) }
-
-func (c *coercer) members(s *Shape) *fault {
-	root := c.depth == 0
-	return c.object(func(name []byte) (sub *Shape, dropped *int) {
-		sub = s.member(name)
-		switch {
-		case root && c.strict[string(name)]:
-			sub = nil
-		case c.null() && sub.known() && !sub.null && s.isOptional(name):
-			dropped = &c.done.Nulls
-		case sub == nil && s.closed:
-			dropped = &c.done.Unknown
+func (c *coercer) list(s *Shape) *fault {
+	if f := c.open(); f != nil {
+		return f
+	}
+	for i := 0; ; i++ {
+		more, f := c.more(']', i == 0)
+		if f != nil || !more {
+			return f
 		}
-		return sub, dropped
-	}, func(sub *Shape) *fault { return c.value(sub, false) })
+		items := s.items
+		if i < len(s.prefix) {
+			items = s.prefix[i]
+		}
+		if f := c.value(items, true); f != nil {
+			return f
+		}
+	}
+}
+
+func (c *coercer) object(s *Shape) *fault {
+	root := c.depth == 0
+	if f := c.open(); f != nil {
+		return f
+	}
+	var names nameSet
+	kept := false
+	for first := true; ; first = false {
+		end := c.pos // of the member before
+		more, f := c.more('}', first)
+		if f != nil || !more {
+			return f
+		}
+		begin := c.pos
+		name, f := c.name()
+		if f != nil {
+			return f
+		}
+		if !names.add(name) {
+			return twice(name)
+		}
+		sub, dropped := s.member(name), &c.done.Unknown
+		c.space()
+		strict := root && c.strict[string(name)]
+		switch null := c.pos < len(c.doc) && c.doc[c.pos] == 'n'; {
+		case strict:
+			sub, dropped = nil, nil
+		case null && sub.known() && !sub.null && s.isOptional(name):
+			dropped = &c.done.Nulls
+		case sub != nil || !s.closed:
+			dropped = nil
+		}
+		if dropped != nil {
+			*dropped++
+			if f := skip(&c.lexer); f != nil {
+				return f
+			}
+			c.replace(end, c.pos, "") // with the comma before it
+			continue
+		}
+		if !kept && !first {
+			c.replace(end, begin, "") // the comma after members that were left out
+		}
+		kept = true
+		if f := c.value(sub, false); f != nil {
+			return f
+		}
+	}
 }
 
 // member returns the shape of a member, or nil if the schema has none for it.

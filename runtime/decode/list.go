@@ -131,11 +131,13 @@ func (l *List) Unique() *List {
 
 // equalItems finds two equal items in a valid array of n.
 func equalItems(array []byte, n int) (i, j int, equal bool) {
-	l := &lexer{doc: array, limits: unlimited, pos: 1}
+	l := &lexer{doc: array, limits: unlimited}
+	l.pos++
 	if n <= fewItems {
 		if i, j, equal, ok := equalTexts(*l); ok {
 			return i, j, equal
 		}
+		return equalFew(l)
 	}
 	met := make(map[string]int, n)
 	for j := 0; ; j++ {
@@ -150,7 +152,7 @@ func equalItems(array []byte, n int) (i, j int, equal bool) {
 	}
 }
 
-// fewItems is the size up to which comparing all pairs of strings is faster than a map.
+// fewItems is the size up to which comparing all pairs is faster than a map.
 const fewItems = 8
 
 // equalTexts compares a few strings without escapes. It is not ok if an item is anything else.
@@ -173,5 +175,25 @@ func equalTexts(l lexer) (i, j int, equal, ok bool) {
 			}
 		}
 		items[j] = raw
+	}
+}
+
+func equalFew(l *lexer) (i, j int, equal bool) {
+	var (
+		room [256]byte
+		ends [fewItems + 1]int // of the items' consecutive canonical forms
+	)
+	forms := room[:0]
+	for j := 0; ; j++ {
+		if more, f := l.more(']', j == 0); f != nil || !more {
+			return 0, 0, false
+		}
+		forms = canonical(l, forms)
+		ends[j+1] = len(forms)
+		for i := range j {
+			if string(forms[ends[i]:ends[i+1]]) == string(forms[ends[j]:]) {
+				return i, j, true
+			}
+		}
 	}
 }

@@ -318,6 +318,13 @@ func TestReadersOfOneValue(t *testing.T) {
 			`1`:   `/v: 1 is a number, expected a string`,
 			`"a`:  `/v: is not JSON: the text ends where '"' is expected`,
 		}},
+		"length": {reading(func(r *Reader, v *string) {
+			String(r, v).MinLength(2).MaxLength(2)
+		}), map[string]string{
+			`"äö"`:  "äö", // two characters of two bytes
+			`"äöü"`: `/v: "äöü" has 3 characters, more than the maximum 2`,
+			`"ä"`:   `/v: "ä" has 1 character, fewer than the minimum 2`,
+		}},
 		"any": {reading(func(r *Reader, v *any) { r.Any(v) }), map[string]string{
 			`{"a":[1,"\u0062",true,null,{}]}`: "map[a:[1 b true <nil> map[]]]",
 			`1e999`:                           `/v: 1e999 has an exponent beyond 400`,

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"hash/maphash"
 	"math"
 	"strconv"
 )
@@ -59,7 +60,7 @@ func skipKind(l *lexer, kind kind) (f *fault) {
 	case numberKind:
 		_, f = l.number()
 	case objectKind:
-		return l.object(nil)
+		return skipObject(l)
 	case arrayKind:
 		return skipArray(l)
 	default:
@@ -86,8 +87,7 @@ func skipArray(l *lexer) *fault {
 	}
 }
 
-// object reads an object, and calls yield, if any, with the name and the text of each member.
-func (l *lexer) object(yield func(name, value []byte)) *fault {
+func skipObject(l *lexer) *fault {
 	if f := l.open(); f != nil {
 		return f
 	}
@@ -104,12 +104,8 @@ func (l *lexer) object(yield func(name, value []byte)) *fault {
 		if !l.scanned && !names.add(name) {
 			return twice(name)
 		}
-		value, f := l.value()
-		if f != nil {
+		if f := skip(l); f != nil {
 			return f.within(string(name))
-		}
-		if yield != nil {
-			yield(name, value)
 		}
 	}
 }
@@ -117,52 +113,122 @@ func (l *lexer) object(yield func(name, value []byte)) *fault {
 // nameSet holds the names of one object. The zero value is empty.
 type nameSet struct {
 	first [8][]byte // enough for most objects, without an allocation
-	n     int       // of first
-	more  map[string]bool
+	n     int
+	few   [][]byte
+	// many has the names by their hash, each in the next free place; nil is free. A map would
+	// allocate for each name.
+	many [][]byte
 }
+
+// manyNames is the size from which hashes are faster than comparing all names.
+const manyNames = 24
 
 // add reports whether the name was new.
 func (s *nameSet) add(name []byte) bool {
-	for _, known := range s.first[:s.n] {
+	for _, known := range s.first[:min(s.n, len(s.first))] {
 		if string(known) == string(name) {
 			return false
 		}
 	}
-	if s.n < len(s.first) {
+	switch {
+	case s.n < len(s.first):
 		s.first[s.n] = name
-		s.n++
-		return true
+	case s.many != nil:
+		if 2*s.n > len(s.many) {
+			s.hash(s.many, 4*len(s.many))
+		}
+		if !s.place(name) {
+			return false
+		}
+	default:
+		for _, known := range s.few {
+			if string(known) == string(name) {
+				return false
+			}
+		}
+		if s.few = append(s.few, name); len(s.few) > manyNames {
+			s.hash(s.few, 4*manyNames)
+			s.few = nil
+		}
 	}
-	if s.more == nil {
-		s.more = map[string]bool{}
+	s.n++
+	return true
+}
+
+// hash makes many from names.
+func (s *nameSet) hash(names [][]byte, size int) {
+	s.many = make([][]byte, size)
+	for _, name := range names {
+		if name != nil {
+			s.place(name)
+		}
 	}
-	known := s.more[string(name)]
-	s.more[string(name)] = true
-	return !known
+}
+
+// seed keeps clients from choosing names of one hash.
+var seed = maphash.MakeSeed()
+
+// place reports whether the name was not among many.
+func (s *nameSet) place(name []byte) bool {
+	size := uint64(len(s.many))
+	for i := maphash.Bytes(seed, name) % size; ; i = (i + 1) % size {
+		switch known := s.many[i]; {
+		case known == nil:
+			s.many[i] = name
+			return true
+		case string(known) == string(name):
+			return false
+		}
+	}
 }
 
 // Members calls yield with the unescaped name and the text of each member of the object doc, in
 // order. Both are valid as long as doc is. If doc is no object, or [Scan] refuses it, the error
 // reports the problem; yield may have been called for some members before.
 func Members(doc []byte, limits Limits, yield func(name, value []byte)) error {
-	l, f := newLexer(doc, limits)
-	var kind kind
-	if f == nil {
-		kind, f = l.kind()
-	}
-	if f == nil && kind != objectKind {
-		f = l.broken("an object")
-	}
-	if f == nil {
-		f = l.object(yield)
-	}
-	if f == nil {
-		f = l.end()
-	}
-	if f != nil {
+	if f := members(doc, limits, yield); f != nil {
 		return NewError([]Problem{f.problem()})
 	}
 	return nil
+}
+
+func members(doc []byte, limits Limits, yield func(name, value []byte)) *fault {
+	l, f := newLexer(doc, limits)
+	if f != nil {
+		return f
+	}
+	kind, f := l.kind()
+	if f != nil {
+		return f
+	}
+	if kind != objectKind {
+		return l.broken("an object")
+	}
+	if f := l.open(); f != nil {
+		return f
+	}
+	var names nameSet
+	for first := true; ; first = false {
+		more, f := l.more('}', first)
+		if f != nil {
+			return f
+		}
+		if !more {
+			return l.end()
+		}
+		name, f := l.name()
+		if f != nil {
+			return f
+		}
+		if !names.add(name) {
+			return twice(name)
+		}
+		value, f := l.value()
+		if f != nil {
+			return f.within(string(name))
+		}
+		yield(name, value)
+	}
 }
 
 // The defaults of Limits. encoding/json allows 10,000 levels and has no other limit. Arguments of

@@ -63,88 +63,6 @@ func typeOf(name string) typeSet {
 	return 0
 }
 
-// editor copies one document with changes. Without changes it copies nothing.
-type editor struct {
-	lexer
-	out    []byte
-	copied int // how much of doc is in out
-}
-
-// replace writes text in place of doc[from:to], behind every place that was replaced before.
-func (e *editor) replace(from, to int, text string) {
-	e.out = append(append(e.out, e.doc[e.copied:from]...), text...)
-	e.copied = to
-}
-
-// edited is the changed document.
-func (e *editor) edited() []byte { return append(e.out, e.doc[e.copied:]...) }
-
-// null reports whether the next value begins as null does.
-func (e *editor) null() bool { return e.pos < len(e.doc) && e.doc[e.pos] == 'n' }
-
-// list reads an array, each item by value with its shape.
-func (e *editor) list(s *Shape, value func(*Shape) *fault) *fault {
-	if f := e.open(); f != nil {
-		return f
-	}
-	for i := 0; ; i++ {
-		more, f := e.more(']', i == 0)
-		if f != nil || !more {
-			return f
-		}
-		items := s.items
-		if i < len(s.prefix) {
-			items = s.prefix[i]
-		}
-		if f := value(items); f != nil {
-			return f
-		}
-	}
-}
-
-// object reads an object, each value by value with the shape of its member. It leaves out each
-// member for which member returns a counter, and counts there.
-func (e *editor) object(member func(name []byte) (sub *Shape, dropped *int),
-	value func(*Shape) *fault) *fault {
-	if f := e.open(); f != nil {
-		return f
-	}
-	var names nameSet
-	kept := false
-	for first := true; ; first = false {
-		end := e.pos // of the member before
-		more, f := e.more('}', first)
-		if f != nil || !more {
-			return f
-		}
-		begin := e.pos
-		name, f := e.name()
-		if f != nil {
-			return f
-		}
-		if !e.scanned && !names.add(name) {
-			return twice(name)
-		}
-		e.space()
-		sub, dropped := member(name)
-		if dropped != nil {
-			*dropped++
-			if f := skip(&e.lexer); f != nil {
-				return f
-			}
-			e.replace(end, e.pos, "") // with the comma before it
-			continue
-		}
-		if !kept && !first {
-			e.replace(end, begin, "") // the comma after members that were left out
-		}
-		kept = true
-		if f := value(sub); f != nil {
-			return f
-		}
-	}
-}
-
 // has reports whether the schema has one of the types.
 func (s *Shape) has(types typeSet) bool { return s.types&types != 0 }
 
@@ -349,44 +267,47 @@ func typeNames(raw json.RawMessage) []string {
 // value would be such a null, and keeps every other null. doc must be the output of encoding/json.
 // NormalizeNulls does not change doc, and returns doc itself if it has no null or is not JSON.
 func (s *Shape) NormalizeNulls(doc []byte) []byte {
-	if !bytes.Contains(doc, nullToken) {
+	if !bytes.Contains(doc, []byte("null")) {
 		return doc
 	}
-	e := editor{lexer: lexer{doc: doc, limits: unlimited, scanned: true}}
-	f := e.normalize(s)
-	if f == nil {
-		f = e.end()
-	}
-	if f != nil {
+	n := normalizer{in: doc, out: make([]byte, 0, len(doc))}
+	n.value(s)
+	n.space()
+	if n.bad || n.pos != len(n.in) {
 		return doc
 	}
-	return e.edited()
+	return n.out
 }
 
-// normalize reads one value.
-func (e *editor) normalize(s *Shape) *fault {
-	k, f := e.kind()
-	switch {
-	case f != nil:
-		return f
-	case k == objectKind && s != nil:
-		leftOut := 0
-		return e.object(func(name []byte) (sub *Shape, dropped *int) {
-			sub, optional := s.property(name)
-			if optional && e.null() && !sub.null && string(sub.insteadOfNull()) == "null" {
-				dropped = &leftOut
-			}
-			return sub, dropped
-		}, e.normalize)
-	case k == arrayKind && s != nil:
-		return e.list(s, e.normalize)
+// normalizer copies one document from in to out.
+type normalizer struct {
+	in  []byte
+	pos int
+	out []byte
+	bad bool // in is not the output of encoding/json
+}
+
+func (n *normalizer) value(s *Shape) {
+	n.space()
+	switch n.peek() {
+	case '{':
+		n.objectValue(s)
+	case '[':
+		n.arrayValue(s)
+	case '"':
+		n.out = append(n.out, n.stringToken()...)
+	default:
+		start := n.pos
+		for n.pos < len(n.in) && strings.IndexByte(",]} \t\r\n", n.in[n.pos]) < 0 {
+			n.pos++
+		}
+		n.bad = n.bad || start == n.pos
+		token := n.in[start:n.pos]
+		if string(token) == "null" {
+			token = s.insteadOfNull()
+		}
+		n.out = append(n.out, token...)
 	}
-	start, null := e.pos, e.null()
-	f = skipKind(&e.lexer, k)
-	if f == nil && null {
-		e.replace(start, e.pos, string(s.insteadOfNull()))
-	}
-	return f
 }
 
 var nullToken = []byte("null")
@@ -408,10 +329,111 @@ func (s *Shape) insteadOfNull() []byte {
 	return nullToken
 }
 
+func (n *normalizer) objectValue(s *Shape) {
+	n.pos++
+	n.out = append(n.out, '{')
+	open := len(n.out)
+	for !n.bad {
+		n.space()
+		if n.peek() == '}' {
+			n.pos++
+			break
+		}
+		if n.peek() == ',' {
+			n.pos++
+			n.space()
+		}
+		if n.peek() != '"' {
+			n.bad = true
+			return
+		}
+		key := n.stringToken()
+		n.space()
+		if n.peek() != ':' {
+			n.bad = true
+			return
+		}
+		n.pos++
+		before := len(n.out)
+		if before > open {
+			n.out = append(n.out, ',')
+		}
+		n.out = append(append(n.out, key...), ':')
+		start := len(n.out)
+		sub, optional := s.property(key)
+		n.value(sub)
+		if optional && !sub.null && string(n.out[start:]) == "null" {
+			n.out = n.out[:before]
+		}
+	}
+	n.out = append(n.out, '}')
+}
+
 // property returns the shape of a property, and whether it has a type and is optional.
-func (s *Shape) property(name []byte) (sub *Shape, optional bool) {
-	if sub, ok := s.properties[string(name)]; ok {
-		return sub, sub.typed && s.isOptional(name)
+func (s *Shape) property(token []byte) (sub *Shape, optional bool) {
+	if s == nil {
+		return nil, false
+	}
+	name := string(token[1 : len(token)-1])
+	if bytes.IndexByte(token, '\\') >= 0 && json.Unmarshal(token, &name) != nil {
+		return nil, false
+	}
+	if sub, ok := s.properties[name]; ok {
+		return sub, sub.typed && !slices.Contains(s.required, name)
 	}
 	return s.additional, false
+}
+
+func (n *normalizer) arrayValue(s *Shape) {
+	n.pos++
+	n.out = append(n.out, '[')
+	for i := 0; !n.bad; i++ {
+		n.space()
+		if n.peek() == ']' {
+			n.pos++
+			break
+		}
+		if n.peek() == ',' {
+			n.pos++
+			n.out = append(n.out, ',')
+		}
+		var sub *Shape
+		if s != nil {
+			if sub = s.items; i < len(s.prefix) {
+				sub = s.prefix[i]
+			}
+		}
+		n.value(sub)
+	}
+	n.out = append(n.out, ']')
+}
+
+// stringToken consumes a string and returns it with its quotes.
+func (n *normalizer) stringToken() []byte {
+	start := n.pos
+	for n.pos++; n.pos < len(n.in); n.pos++ {
+		switch n.in[n.pos] {
+		case '\\':
+			n.pos++
+		case '"':
+			n.pos++
+			return n.in[start:n.pos]
+		}
+	}
+	n.bad = true
+	return n.in[start:min(n.pos, len(n.in))]
+}
+
+func (n *normalizer) space() {
+	for n.pos < len(n.in) && strings.IndexByte(" \t\r\n", n.in[n.pos]) >= 0 {
+		n.pos++
+	}
+}
+
+func (n *normalizer) peek() byte {
+	if n.pos < len(n.in) {
+		return n.in[n.pos]
+	}
+	n.bad = true
+	return 0
 }

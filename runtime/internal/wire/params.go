@@ -131,9 +131,27 @@ func objectOf(v decode.Value) (map[string]any, bool) {
 		if !fits {
 			return nil, false
 		}
-		object[string(name)] = decoded
+		object[textOf(name)] = decoded
 	}
 	return object, true
+}
+
+// frequent are texts of _meta that need no memory of their own.
+var frequent = func() map[string]any {
+	all := map[string]any{}
+	for _, text := range []string{mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientInfo,
+		mcp.MetaKeyClientCapabilities, request.Stateless, "name", "version", "title",
+		"progressToken", "traceparent", "elicitation", "sampling", "roots"} {
+		all[text] = text
+	}
+	return all
+}()
+
+func textOf(text []byte) string {
+	if known, ok := frequent[string(text)].(string); ok {
+		return known
+	}
+	return string(text)
 }
 
 // anyOf decodes any value as objectOf does.
@@ -152,7 +170,11 @@ func anyOf(v decode.Value) (any, bool) {
 		}
 		return list, true
 	case "string":
-		return string(v.Text()), true
+		text := v.Text()
+		if known, ok := frequent[string(text)]; ok {
+			return known, true
+		}
+		return string(text), true
 	case "number":
 		n, err := strconv.ParseFloat(string(v), 64)
 		return n, err == nil

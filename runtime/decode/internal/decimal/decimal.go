@@ -3,6 +3,7 @@ package decimal
 
 import (
 	"bytes"
+	"cmp"
 	"math/big"
 	"strconv"
 )
@@ -54,9 +55,38 @@ func parse(number, room []byte) Decimal {
 
 // Compare compares two numbers as JSON writes them.
 func Compare(number []byte, with string) int {
+	if a, m, ok := short(number); ok {
+		if b, n, ok := short(with); ok {
+			return cmp.Compare(a*powers[n], b*powers[m])
+		}
+	}
 	var room, rooms [32]byte
 	return parse(number, room[:0]).Compare(parse([]byte(with), rooms[:0]))
 }
+
+// short reads a number of up to nine digits without an exponent as n/10^scale. Two of
+// them are brought to one scale without overflow.
+func short[T string | []byte](number T) (n int64, scale int, ok bool) {
+	if len(number) > 9 {
+		return 0, 0, false
+	}
+	for i := range len(number) {
+		switch c := number[i]; {
+		case '0' <= c && c <= '9':
+			n = n*10 + int64(c-'0')
+		case c == '.':
+			scale = len(number) - 1 - i
+		case c != '-':
+			return 0, 0, false
+		}
+	}
+	if number[0] == '-' {
+		n = -n
+	}
+	return n, scale, true
+}
+
+var powers = [...]int64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
 
 // Compare returns a negative, zero or positive number if d is below, equal to or above e.
 func (d Decimal) Compare(e Decimal) int {

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// patternParts are parts of patterns.
+// Parts of patterns, with and without what one look at each character can do.
 var patternParts = []string{"[A-Z]+", "[a-c]", "[0-9]+", "-", "ab", "a+", "b+?", "(ab)+", "(?i:k)", `\d`, `\w+`, "[^a]", "é", ".", "x?", "[0-9]{2}", "|", "$", "^", `\.`, "", "(?m:^)", "(?m:$)"}
 
 func TestPatternsMatchAsRegexpDoes(t *testing.T) {
@@ -26,6 +26,17 @@ func TestPatternsMatchAsRegexpDoes(t *testing.T) {
 			t.Fatalf("%q in %q: %t, regexp says %t", expr, text, got, want)
 		}
 	})
+}
+
+func TestPatternsOfClassesInARowAreRead(t *testing.T) {
+	for expr, want := range map[string]int{
+		`^[A-Z]+-[0-9]+$`: 3, `^ab[0-9]$`: 3, `^[a-z]+$`: 1, `^\d+\.\d+$`: 3,
+		`^[a-z]+[a-c]$`: 0, `^[a-z]+abc$`: 0, `^[^a]+$`: 0, `[a-z]+`: 0, `^(?i)a-$`: 0, `^é-$`: 0, `^$`: 0, `^a|b$`: 0, `(`: 0,
+	} {
+		if got := len(runsOf(expr)); got != want {
+			t.Errorf("%s: %d runs, want %d", expr, got, want)
+		}
+	}
 }
 
 func TestRegularExpressionsAreThoseOfRegexp(t *testing.T) {
