@@ -74,7 +74,7 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	return ctx, nil
 }
 
-// IsAdmin reports whether a principal has Options.AdminRole or a higher role.
+// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
 func (s *Server) IsAdmin(p access.Principal) bool {
 	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
 }
@@ -96,15 +96,15 @@ type ListedTool struct {
 
 // ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
 // and those that are refused and not concealed. Admins get concealed tools too. With
-// Options.CatalogStrict a catalog that cannot be found is an error, which wraps catalog.ErrUnknown
-// if it does not exist. Without an admitted request the list is empty.
+// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
+// catalog.ErrUnknown if it does not exist. Without an admitted request the list is empty.
 func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
 	info := request.From(ctx)
 	if info == nil {
 		return Listing{}, nil
 	}
 	filter, err := s.catalogs.Filter(ctx, &request.Info{
-		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Masker, ref)})
+		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Observe.Masker, ref)})
 	if err != nil {
 		return Listing{}, err
 	}
@@ -119,8 +119,8 @@ func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error
 	return list, nil
 }
 
-// ReloadSwitches reads from Options.Catalogs which tools are switched off, and applies it. Call it
-// after a change that this process has made: the source reports other changes by itself.
+// ReloadSwitches reads from Options.Catalogs.Source which tools are switched off, and applies it.
+// Call it after a change that this process has made: the source reports other changes by itself.
 func (s *Server) ReloadSwitches(ctx context.Context) error {
 	changed, err := s.catalogs.Reload(ctx)
 	if changed != nil {
@@ -132,7 +132,7 @@ func (s *Server) ReloadSwitches(ctx context.Context) error {
 // InvalidateCapabilities drops the host's permissions of the principals that match, of all if match
 // is nil. The next requests read them again. Call it when a permission, a role or a user has
 // changed in the host. match is also called later, by requests that run now. Without
-// Options.PermissionAware it does nothing.
+// Options.Host.Source it does nothing.
 func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
 	if s.host != nil {
 		s.host.Invalidate(match)
@@ -160,8 +160,8 @@ func (s *Server) Allows(tool string) []toolset.Allow {
 // Info returns the name of the server.
 func (s *Server) Info() toolset.ServerInfo { return s.info }
 
-// Path returns Options.Path, or its default.
-func (s *Server) Path() string { return s.opts.Path }
+// Path returns Options.HTTP.Path, or its default.
+func (s *Server) Path() string { return s.opts.HTTP.Path }
 
 // Manifest identifies the mcp.manifest.json of a toolset's package. It covers what is compiled:
 // options of the server, narrowed toolsets and the rules of [Adopt] do not change it.
@@ -186,19 +186,19 @@ func (s *Server) Adopted() bool { return s.own.info != nil }
 // Table returns a copy of the rules of the server. A change of the copy changes no decision.
 func (s *Server) Table() access.Table { return s.table.Clone() }
 
-// Masker returns Options.Masker.
-func (s *Server) Masker() redact.Masker { return s.opts.Masker }
+// Masker returns Options.Observe.Masker.
+func (s *Server) Masker() redact.Masker { return s.opts.Observe.Masker }
 
-// Audit returns Options.Audit, which may be nil.
-func (s *Server) Audit() audit.Sink { return s.opts.Audit }
+// Audit returns Options.Audit.Sink, which may be nil.
+func (s *Server) Audit() audit.Sink { return s.opts.Audit.Sink }
 
-// Catalogs returns Options.Catalogs, which may be nil.
-func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs }
+// Catalogs returns Options.Catalogs.Source, which may be nil.
+func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs.Source }
 
-// Grants returns Options.Grants, which may be nil.
-func (s *Server) Grants() grant.Source { return s.opts.Grants }
+// Grants returns Options.Grants.Source, which may be nil.
+func (s *Server) Grants() grant.Source { return s.opts.Grants.Source }
 
-// GrantDefaults returns the grants that every client has, by Options.GrantDefaults.
+// GrantDefaults returns the grants that every client has, by Options.Grants.Defaults.
 func (s *Server) GrantDefaults() []grant.Grant { return s.grants.Defaults() }
 
 // Workspaces returns Options.Sandbox if it keeps workspaces of clients, and nil otherwise.
@@ -209,5 +209,6 @@ func (s *Server) Workspaces() isolate.Workspaces {
 	return nil
 }
 
-// Roots returns the sorted names of Options.Roots. Resources of file permissions begin with them.
-func (s *Server) Roots() []string { return s.opts.Roots.Names() }
+// Roots returns the sorted names of Options.Grants.Roots. Resources of file permissions begin with
+// them.
+func (s *Server) Roots() []string { return s.opts.Grants.Roots.Names() }

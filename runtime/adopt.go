@@ -56,8 +56,8 @@ import (
 //     credential. It has 10 seconds for a handshake and for a list, and a list that fails is an
 //     error for the client.
 //   - The time for a long URI distinguishes a hidden template of the server from an unknown one.
-//   - Its instructions are sent like Options.Instructions, which replace them. They are not checked
-//     before the first handshake.
+//   - Its instructions are sent like Options.Texts.Instructions, which replace them. They are not
+//     checked before the first handshake.
 //   - A tool that asks for sampling with a nil *mcp.CreateMessageParams, or with a nil message in
 //     it, ends the process if a client of before 2026-07-28 calls it: go-sdk reads it first.
 func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
@@ -87,7 +87,7 @@ func Adopt(server *mcp.Server, options Options, rules map[string]access.Rule,
 	c, err := compose(opts, toolsets, part)
 	c.own = own
 	err = errors.Join(optsErr, conditionalErr, rulesErr, err, own.clashes(c, replaced),
-		c.describe(opts.Descriptions))
+		c.describe(opts.Texts.Descriptions))
 	if err != nil {
 		return nil, startError{err}
 	}
@@ -330,7 +330,7 @@ func (a adopted) part(rules map[string]access.Rule, o Options,
 			bad("the adopted server has no %s %q, which has a rule: correct the name, or remove the "+
 				"rule; if the server lists it later, or to some clients only, add %q to "+
 				"Options.Adopt.Conditional", kind, name, key)
-		case !o.PermissionAware && rule.PermissionOnly():
+		case o.Host.RecordOnly && rule.PermissionOnly():
 			bad("%s %q has only the rule %s, which only permission-aware discovery enforces: add "+
 				"Authenticated, MinRole or Scopes", kind, name, rule.Permission)
 		}

@@ -74,7 +74,7 @@ func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
 			return nil, nil
 		})
 	sink := &keeper{}
-	s := adopt(t, server, runtime.Options{Audit: sink},
+	s := adopt(t, server, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}},
 		map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
 	url := serve(t, s)
 	exits := func(next intercept.Next) intercept.Next {
@@ -125,7 +125,11 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 			map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
 		"a rule of another tool": {existing("a"), runtime.Options{},
 			map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `has Tool "b"`},
-		"a permission alone": {existing("a"), runtime.Options{},
+		"a permission without a host": {existing("a"), runtime.Options{},
+			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}}, nil,
+			"Options.Host.Source is nil, but tool \"a\" needs a permission of the host"},
+		"a permission alone": {existing("a"),
+			runtime.Options{Host: runtime.HostOptions{RecordOnly: true}},
 			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}},
 			nil, "has only the rule x.y"},
 		"a role out of reach": {existing("a"), runtime.Options{},
@@ -133,10 +137,12 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		"a tool in both": {existing("update"), runtime.Options{}, nil,
 			[]toolset.Toolset{directory(&desk{})},
 			`tool "update" of a toolset is also a tool of the adopted server`},
-		"an option": {existing("a"), runtime.Options{PageSize: -1}, nil, nil,
-			"Options.PageSize"},
-		"an admin role": {existing("a"), runtime.Options{AdminRole: "Root"}, nil, nil,
-			"Options.AdminRole"},
+		"an option": {existing("a"), runtime.Options{
+			Lists: runtime.ListOptions{PageSize: -1}}, nil, nil,
+			"Options.Lists.PageSize"},
+		"an admin role": {existing("a"), runtime.Options{
+			Access: runtime.AccessOptions{AdminRole: "Root"}}, nil, nil,
+			"Options.Access.AdminRole"},
 		"a server that refuses us": {refusing, runtime.Options{}, nil, nil,
 			"cannot list what the adopted server serves"},
 	} {

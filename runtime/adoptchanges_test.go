@@ -130,7 +130,8 @@ func TestListThatAnAdoptedServerDoesNotReturnIsAnError(t *testing.T) {
 			}
 		})
 		var sink keeper
-		s := adopt(t, server, runtime.Options{Audit: &sink}, map[string]access.Rule{
+		s := adopt(t, server, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: &sink}}, map[string]access.Rule{
 			"open": {Authenticated: true}, "p": {Prompt: "p", Authenticated: true},
 			"r": {Resource: "file:///r", Authenticated: true}})
 		c := newRaw(t, serve(t, s), tokens["Viewer"], era)
@@ -252,7 +253,7 @@ func TestUnsolicitedAnswersOfAdoptedHandlers(t *testing.T) {
 	prompt, resource := rule, rule
 	prompt.Prompt, resource.Resource = "meet", "meet://home"
 	s, err := runtime.Adopt(server, runtime.Options{Logger: quiet(), Identity: hosted(),
-		PermissionAware: true, Capabilities: h},
+		Host: runtime.HostOptions{Source: h}},
 		map[string]access.Rule{"meet": rule, "p": prompt, "r": resource})
 	if err != nil {
 		t.Fatal(err)

@@ -72,9 +72,10 @@ func readsBoard(t *testing.T, endpoint, user, era string) bool {
 func TestAnAppHasTheAccessOfItsTools(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for _, options := range []runtime.Options{{}, {Denial: access.Challenge}} {
+		for _, options := range []runtime.Options{{}, {
+			Access: runtime.AccessOptions{Denial: access.Challenge}}} {
 			source := &shelf{}
-			options.Catalogs = source
+			options.Catalogs.Source = source
 			s := newServer(t, options, boards())
 			endpoint := serve(t, s)
 			for _, era := range eras {
@@ -136,9 +137,11 @@ func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
 	t.Parallel()
 	settings := map[string]any{"depth": 1.0}
 	source := &shelf{}
-	options := runtime.Options{Catalogs: source, Anonymous: true,
-		Extensions:   map[string]map[string]any{"com.example/x": settings, "com.example/y": nil},
-		Experimental: map[string]map[string]any{"z": {"on": true}}}
+	options := runtime.Options{Catalogs: runtime.CatalogOptions{Source: source}, Anonymous: true,
+		Protocol: runtime.ProtocolOptions{
+			Extensions:   map[string]map[string]any{"com.example/x": settings, "com.example/y": nil},
+			Experimental: map[string]map[string]any{"z": {"on": true}},
+		}}
 	want := map[string]any{"com.example/x": map[string]any{"depth": 1.0},
 		"com.example/y": map[string]any{}, "io.modelcontextprotocol/ui": map[string]any{}}
 	check := func(endpoint string, want map[string]any) {
@@ -178,10 +181,12 @@ func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
 func TestOptionsRefuseMalformedExtensions(t *testing.T) {
 	t.Parallel()
 	_, err := runtime.New(runtime.Options{Anonymous: true,
-		Extensions:   map[string]map[string]any{"x": nil},
-		Experimental: map[string]map[string]any{"y": {"f": func() {}}}}, boards())
-	for _, want := range []string{`the option Extensions has "x": write a prefix`,
-		`the option Experimental["y"] cannot be JSON`} {
+		Protocol: runtime.ProtocolOptions{
+			Extensions:   map[string]map[string]any{"x": nil},
+			Experimental: map[string]map[string]any{"y": {"f": func() {}}},
+		}}, boards())
+	for _, want := range []string{`Options.Protocol.Extensions has "x": write a prefix`,
+		`Options.Protocol.Experimental["y"] cannot be JSON`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -199,13 +204,14 @@ func TestAnAppOfToolsThatTheirValuesHideIsUnknown(t *testing.T) {
 				Value: "a", MinRole: admin})
 		}
 		missing := map[string]string{} // by URI; an unknown one is in no event
-		endpoint := serve(t, newServer(t, runtime.Options{Audit: audit.SinkFunc(
-			func(_ context.Context, e audit.Event) error {
-				if e.Failure == audit.Denied {
-					missing[e.Resource] = e.Missing
-				}
-				return nil
-			})}, toolset.NewToolset(g)))
+		endpoint := serve(t, newServer(t, runtime.Options{
+			Audit: runtime.AuditOptions{Sink: audit.SinkFunc(
+				func(_ context.Context, e audit.Event) error {
+					if e.Failure == audit.Denied {
+						missing[e.Resource] = e.Missing
+					}
+					return nil
+				})}}, toolset.NewToolset(g)))
 		for _, era := range eras {
 			if readsBoard(t, endpoint, "Member", era) || !readsBoard(t, endpoint, "Admin", era) {
 				t.Errorf("%s: the app is not that of its tools", era)

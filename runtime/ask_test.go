@@ -212,8 +212,9 @@ func TestAnswersAreNotLogged(t *testing.T) {
 			{secret: []any{secret}}, {"name": []any{secret}}} {
 			var log bytes.Buffer
 			sink := &keeper{}
-			s := newServer(t, runtime.Options{Audit: sink, Logger: slog.New(slog.NewTextHandler(&log,
-				&slog.HandlerOptions{Level: slog.LevelDebug}))}, visits(visit))
+			s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+				Logger: slog.New(slog.NewTextHandler(&log,
+					&slog.HandlerOptions{Level: slog.LevelDebug}))}, visits(visit))
 			client := guest(func() *mcp.ElicitResult {
 				return &mcp.ElicitResult{Action: "accept", Content: content}
 			}, nil)

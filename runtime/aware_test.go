@@ -39,8 +39,8 @@ func TestListCallAndHostAgree(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		h := newHost(nil)
 		h.set("ada")
-		s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: source,
-			Denial: denial}, scopedStock())
+		s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h}, Identity: source,
+			Access: runtime.AccessOptions{Denial: denial}}, scopedStock())
 		url := serve(t, s)
 		var clients []*raw
 		for _, era := range eras {
@@ -164,7 +164,7 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 			return next(ctx, m)
 		}
 	}
-	s = newServer(t, runtime.Options{PermissionAware: true, Capabilities: h, Identity: hosted(),
+	s = newServer(t, runtime.Options{Host: runtime.HostOptions{Source: h}, Identity: hosted(),
 		Anonymous: true, Interceptors: []intercept.Middleware{middleware}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},

@@ -181,7 +181,7 @@ func hosted() identity.Source {
 // aware makes a permission-aware server of the stock.
 func aware(t testing.TB, h *fakeHost, options runtime.Options) *runtime.Server {
 	t.Helper()
-	options.PermissionAware, options.Capabilities = true, h
+	options.Host.Source = h
 	if options.Identity == nil {
 		options.Identity = hosted()
 	}

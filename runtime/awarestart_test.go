@@ -59,9 +59,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		return identity.Static(map[string]access.Principal{identity.HashToken("t"): p})
 	}
 	on := func(o runtime.Options) runtime.Options {
-		o.PermissionAware = true
-		if o.Capabilities == nil {
-			o.Capabilities = host
+		if o.Host.Source == nil {
+			o.Host.Source = host
 		}
 		return o
 	}
@@ -75,40 +74,47 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 		set     toolset.Toolset
 		want    string
 	}{
-		{"no adapter", runtime.Options{PermissionAware: true}, stock(),
-			`Options.PermissionAware is set without Options.Capabilities, so no caller could use ` + asks +
-				`: set Capabilities to the adapter of the host, or remove PermissionAware`},
-		{"an adapter alone", runtime.Options{Capabilities: host}, stock(),
-			`Options.Capabilities is set without Options.PermissionAware, so no permission would ` +
-				`be checked: set PermissionAware, or remove Capabilities`},
-		{"a nil adapter", runtime.Options{PermissionAware: true, Capabilities: (*fakeHost)(nil)},
+		{"no adapter", runtime.Options{}, stock(),
+			`Options.Host.Source is nil, but ` + asks + ` need a permission of the host: set it to ` +
+				`the adapter of the host, or set Options.Host.RecordOnly, which enforces none`},
+		{"an adapter that does not count",
+			runtime.Options{Host: runtime.HostOptions{Source: host, RecordOnly: true}}, stock(),
+			`Options.Host.Source and Options.Host.RecordOnly are both set: remove one`},
+		{"a nil adapter", runtime.Options{Host: runtime.HostOptions{Source: (*fakeHost)(nil)}},
 			stock(),
-			`Options.Capabilities is a nil *runtime_test.fakeHost: pass an adapter that works, or remove ` +
-				`the option`},
+			`Options.Host.Source is a nil *runtime_test.fakeHost: pass one that works, or remove the ` +
+				`option`},
 		{"service users alone",
-			runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}, stock(),
-			`Options.ServiceUsers is set without Options.PermissionAware, so no user would be looked ` +
-				`up: set PermissionAware, or remove ServiceUsers`},
+			runtime.Options{Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "a", User: "b"}}}}, stock(),
+			`Options.Host.ServiceUsers is set without Options.Host.Source, so no user would be looked ` +
+				`up: set Source, or remove ServiceUsers`},
 		{"half a service user",
-			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}), stock(),
-			`Options.ServiceUsers[0] has no Client or no User: set both, or remove it`},
-		{"a client twice", on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a",
-			User: "ada"}, {Client: "a", User: "bob"}}}), stock(),
-			`Options.ServiceUsers has client "a" of any issuer twice: remove one`},
+			on(runtime.Options{Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "a"}}}}), stock(),
+			`Options.Host.ServiceUsers[0] has no Client or no User: set both, or remove it`},
+		{"a client twice", on(runtime.Options{
+			Host: runtime.HostOptions{ServiceUsers: []runtime.ServiceUser{{Client: "a",
+				User: "ada"}, {Client: "a", User: "bob"}}}}), stock(),
+			`Options.Host.ServiceUsers has client "a" of any issuer twice: remove one`},
 		{"a client of one issuer twice",
-			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i",
-				User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}), stock(),
-			`Options.ServiceUsers has client "a" of issuer "i" twice: remove one`},
+			on(runtime.Options{
+				Host: runtime.HostOptions{
+					ServiceUsers: []runtime.ServiceUser{{Client: "a", Issuer: "i",
+						User: "ada"}, {Client: "a", Issuer: "i", User: "bob"}}}}), stock(),
+			`Options.Host.ServiceUsers has client "a" of issuer "i" twice: remove one`},
 		{"roles and issuers that a source does not have",
-			on(runtime.Options{Identity: mapping{hosted()}, AdminRole: "Boss",
-				ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example",
-					User: "ada"}}}), silent,
+			on(runtime.Options{Identity: mapping{hosted()},
+				Access: runtime.AccessOptions{AdminRole: "Boss"},
+				Host: runtime.HostOptions{
+					ServiceUsers: []runtime.ServiceUser{{Client: "ci", Issuer: "https://tpyo.example",
+						User: "ada"}}}}), silent,
 			`mcp server: Options.Identity: its role mapping results in "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
-mcp server: Options.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it empty for Admin
-mcp server: Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
-mcp server: Options.ServiceUsers: client "ci" has issuer "https://tpyo.example", whose tokens Options.Identity does not accept: use https://id.example or https://login.example, or leave Issuer empty for any`},
+mcp server: Options.Access.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it empty for Admin
+mcp server: Options.Host.Source is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
+mcp server: Options.Host.ServiceUsers: client "ci" has issuer "https://tpyo.example", whose tokens Options.Identity does not accept: use https://id.example or https://login.example, or leave Issuer empty for any`},
 		{"bearer without users", on(runtime.Options{Identity: silentUsers()}), stock(),
-			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers ` +
+			`Options.Host.Source is set, but neither Options.Identity nor Options.Host.ServiceUsers ` +
 				`provides a user of the host, so no caller could use ` + asks +
 				`. Set access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), ` +
 				`or the source's setting for its user claim), or map clients in ServiceUsers`},
@@ -116,16 +122,17 @@ mcp server: Options.ServiceUsers: client "ci" has issuer "https://tpyo.example",
 			on(runtime.Options{Identity: sourceFunc(func(*http.Request) (identity.Identity, error) {
 				return identity.Identity{}, identity.ErrInvalidToken
 			})}), stock(),
-			`Options.PermissionAware is set, but neither Options.Identity nor Options.ServiceUsers ` +
+			`Options.Host.Source is set, but neither Options.Identity nor Options.Host.ServiceUsers ` +
 				`provides a user of the host`},
 		{"a static token without a user",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot"})}), stock(),
 			`Options.Identity: principal "bot": it has no user of the host: set its User, or map its ` +
-				`Client in Options.ServiceUsers and set Subject to the Client's name`},
+				`Client in Options.Host.ServiceUsers and set Subject to the Client's name`},
 		{"a principal of a client that is not the client",
 			on(runtime.Options{Identity: static(access.Principal{Subject: "bot", Client: "ci"}),
-				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}), stock(),
-			`Options.Identity: principal "bot": Options.ServiceUsers has client "ci", but this is not ` +
+				Host: runtime.HostOptions{
+					ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}}), stock(),
+			`Options.Identity: principal "bot": Options.Host.ServiceUsers has client "ci", but this is not ` +
 				`the client's own token. For a client's own token, have the verifier set ` +
 				`identity.Identity.ClientItself, or write a principal whose Subject is its Client. ` +
 				`For users of the client, set Delegated`},
@@ -135,54 +142,54 @@ mcp server: Options.ServiceUsers: client "ci" has issuer "https://tpyo.example",
 			`Options.Identity: principal "bot": the host has no active user "eve": correct the name, ` +
 				`or create the user in the host`},
 		{"a service user that is nobody",
-			on(runtime.Options{ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}),
+			on(runtime.Options{Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "eve"}}}}),
 			stock(),
-			`Options.ServiceUsers: client "ci": the host has no active user "eve": correct the name, ` +
+			`Options.Host.ServiceUsers: client "ci": the host has no active user "eve": correct the name, ` +
 				`or create the user in the host`},
-		{"an unknown action", on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
-			actions: func(context.Context) ([]string, error) {
-				return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device",
-					"billing.export"}, nil
-			}}}), stock(),
-			`Options.Capabilities: the host has no permission dcim.change_device, which tool "device_change" asks for (did you mean dcim.chnage_device?): correct action=, object= or app= and run go generate, or add the permission to the host
-mcp server: Options.Capabilities: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for: correct action=, object= or app= and run go generate, or add the permission to the host`},
+		{"an unknown action", on(runtime.Options{
+			Host: runtime.HostOptions{Source: oddHost{fakeHost: ada,
+				actions: func(context.Context) ([]string, error) {
+					return []string{"dcim.view_device", "dcim.chnage_device", "dcim.wipe_device",
+						"billing.export"}, nil
+				}}}}), stock(),
+			`Options.Host.Source: the host has no permission dcim.change_device, which tool "device_change" asks for (did you mean dcim.chnage_device?): correct action=, object= or app= and run go generate, or add the permission to the host
+mcp server: Options.Host.Source: the host has no permission dcim.view_site, which resource "dcim://sites/{id}" asks for: correct action=, object= or app= and run go generate, or add the permission to the host`},
 		{"a host that panics",
-			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+			on(runtime.Options{Host: runtime.HostOptions{Source: oddHost{fakeHost: ada,
 				actions: func(context.Context) ([]string, error) {
 					panic("boom")
-				}}}), stock(),
-			`Options.Capabilities cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
+				}}}}), stock(),
+			`Options.Host.Source cannot read the host: it panicked: boom; correct the host's database, its grants or the settings of the adapter`},
 		{"an action that cannot be written",
-			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+			on(runtime.Options{Host: runtime.HostOptions{Source: oddHost{fakeHost: ada,
 				spell: func(p string) (string, error) {
 					if p == "billing.export" {
 						return "", errors.New("it has no object")
 					}
 					return p, nil
-				}}}), stock(),
-			`Options.Capabilities does not support permission billing.export, which tool "export" asks ` +
+				}}}}), stock(),
+			`Options.Host.Source does not support permission billing.export, which tool "export" asks ` +
 				`for: it has no object; correct action=, object= or app=, and run go generate`},
 		{"an action without a name",
-			on(runtime.Options{Capabilities: oddHost{fakeHost: ada,
+			on(runtime.Options{Host: runtime.HostOptions{Source: oddHost{fakeHost: ada,
 				spell: func(string) (string, error) {
 					return "", nil
-				}}}), stock(),
-			`Options.Capabilities does not support permission dcim.view_device, which tool ` +
+				}}}}), stock(),
+			`Options.Host.Source does not support permission dcim.view_device, which tool ` +
 				`"device_find", tool "device_get", prompt "triage" and resource "dcim://devices" ask for: ` +
 				`the adapter returns no name for it`},
 		{"tools that say nothing", on(runtime.Options{}), silent,
-			`Options.PermissionAware is set, and tool "a" and tool "b" have neither a permission of the ` +
+			`Options.Host.Source is set, and tool "a" and tool "b" have neither a permission of the ` +
 				`host nor action=none: write action= or object= on each, or action=none, and run go ` +
 				`generate (in Adopt: set Permission in their rules)`},
-		{"a bad timeout", on(runtime.Options{CapabilityTimeout: -1}), stock(),
-			`Options.CapabilityTimeout is -1ns: use a positive duration, or 0 for 5s`},
-		{"a bad period", on(runtime.Options{CapabilityTTL: -1}), stock(),
-			"Options.CapabilityTTL is -1ns: use a positive duration, or 0 to read the " +
+		{"a bad timeout", on(runtime.Options{Host: runtime.HostOptions{Timeout: -1}}), stock(),
+			`Options.Host.Timeout is -1ns: use a positive duration, or 0 for 5s`},
+		{"a bad period", on(runtime.Options{Host: runtime.HostOptions{TTL: -1}}), stock(),
+			"Options.Host.TTL is -1ns: use a positive duration, or 0 to read the " +
 				"permissions for each message"},
-		{"a bad interval", on(runtime.Options{CapabilityRecheck: -1}), stock(),
-			`Options.CapabilityRecheck is -1ns: use a positive duration, or 0 for 1m0s`},
-		{"a bad bound", on(runtime.Options{MaxCapabilities: -1}), stock(),
-			`Options.MaxCapabilities is -1: use a positive number, or 0 for 4096`},
+		{"a bad interval", on(runtime.Options{Host: runtime.HostOptions{Recheck: -1}}), stock(),
+			`Options.Host.Recheck is -1ns: use a positive duration, or 0 for 1m0s`},
 	} {
 		test.options.Logger = quiet()
 		_, err := runtime.New(test.options, test.set)
@@ -193,10 +200,12 @@ mcp server: Options.Capabilities: the host has no permission dcim.view_site, whi
 	for name, options := range map[string]runtime.Options{
 		"no identity over HTTP": {}, "a verifier that names users": {Identity: hosted()},
 		"a mapping": {Identity: silentUsers(),
-			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+			Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}},
 		"static": {Identity: static(access.Principal{Subject: "bot", User: "ada"})},
 		"static by client": {Identity: static(access.Principal{Subject: "ci", Client: "ci"}),
-			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}},
+			Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "ada"}}}},
 	} {
 		options.Logger = quiet()
 		if _, err := runtime.New(on(options), stock()); err != nil {
@@ -211,12 +220,13 @@ func TestActionThatIsNotMappedInTimeDoesNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada")
-		_, err := runtime.New(runtime.Options{PermissionAware: true, Identity: hosted(),
-			Capabilities: oddHost{fakeHost: h, spell: func(p string) (string, error) {
-				time.Sleep(time.Hour)
-				return p, nil
-			}}, Logger: quiet()}, stock())
-		if err == nil || !strings.Contains(err.Error(), "mcp server: Options.Capabilities: "+
+		_, err := runtime.New(runtime.Options{Identity: hosted(),
+			Host: runtime.HostOptions{
+				Source: oddHost{fakeHost: h, spell: func(p string) (string, error) {
+					time.Sleep(time.Hour)
+					return p, nil
+				}}}, Logger: quiet()}, stock())
+		if err == nil || !strings.Contains(err.Error(), "mcp server: Options.Host.Source: "+
 			"MapAction of dcim.change_device: no response in time") {
 			t.Error(err)
 		}
@@ -230,7 +240,7 @@ func TestAdoptedToolsTakePartToo(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	options := runtime.Options{Identity: hosted(), PermissionAware: true, Capabilities: h,
+	options := runtime.Options{Identity: hosted(), Host: runtime.HostOptions{Source: h},
 		Logger: quiet()}
 	if _, err := runtime.Adopt(existing("a"), options,
 		map[string]access.Rule{"a": {Authenticated: true}}); err == nil ||
@@ -262,11 +272,12 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device?")
 	h.set("svc", "exempt * *")
-	s := newServer(t, runtime.Options{
-		PermissionAware: true, Capabilities: h,
+	s := newServer(t, runtime.Options{Host: runtime.HostOptions{
+		Source:       h,
+		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
+	},
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("t"): {Subject: "ada", User: "ada", Role: "Viewer"}}),
-		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 	}, stock())
 	ctx := context.Background()
 	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Role: "Viewer"}, "device_get")
@@ -305,7 +316,7 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
   not  prompt triage: constraints fails: needs it for all objects, as the handler is not marked constrained, has it for some objects
   not  resource dcim://sites/{id}: permission fails: needs dcim.view_site, has none
 
-ci (Options.ServiceUsers), client ci, user svc of the host
+ci (Options.Host.ServiceUsers), client ci, user svc of the host
 `; !strings.HasPrefix(report.String(), want) {
 		t.Errorf("%s", report)
 	}
@@ -405,8 +416,8 @@ func TestAdaptersMapVerbs(t *testing.T) {
 		"no verb":   {verbHost{h, verbsOf()}, own},
 		"two verbs": {verbHost{h, verbsOf("list browse", "destroy wipe", "view none")}, mapped},
 	} {
-		s := newServer(t, runtime.Options{Identity: hosted(), PermissionAware: true,
-			Capabilities: test.source}, crud())
+		s := newServer(t, runtime.Options{Identity: hosted(),
+			Host: runtime.HostOptions{Source: test.source}}, crud())
 		for _, rule := range s.Table().Rules {
 			if got := rule.Permission.String(); got != test.needs[rule.Tool] {
 				t.Errorf("%s: %s needs %s, want %s", name, rule.Tool, got, test.needs[rule.Tool])
@@ -454,18 +465,18 @@ func TestVerbsThatCannotBeMappedDoNotStart(t *testing.T) {
 			time.Sleep(time.Hour)
 			return "", false
 		}
-		const of = `mcp server: Options.Capabilities: MapVerb of "list", which tool "list" asks for: `
+		const of = `mcp server: Options.Host.Source: MapVerb of "list", which tool "list" asks for: `
 		const form = ", which is not an action: return letters, digits and underscores, and not none"
 		for want, verb := range map[string]func(string) (string, bool){
-			of + `it returns ""` + form:                                       verbsOf("list "),
-			of + `it returns "none"` + form:                                   verbsOf("list none"),
-			of + `it returns "a.b"` + form:                                    verbsOf("list a.b"),
-			of + `it returns "view\n"` + form:                                 verbsOf("list view\n"),
-			of + `it panicked: boom`:                                          crash,
-			`Options.Capabilities: MapVerb of "destroy": no response in time`: hang,
+			of + `it returns ""` + form:                                      verbsOf("list "),
+			of + `it returns "none"` + form:                                  verbsOf("list none"),
+			of + `it returns "a.b"` + form:                                   verbsOf("list a.b"),
+			of + `it returns "view\n"` + form:                                verbsOf("list view\n"),
+			of + `it panicked: boom`:                                         crash,
+			`Options.Host.Source: MapVerb of "destroy": no response in time`: hang,
 		} {
-			_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
-				Capabilities: verbHost{h, verb}, Logger: quiet()}, crud())
+			_, err := runtime.New(runtime.Options{Identity: hosted(),
+				Host: runtime.HostOptions{Source: verbHost{h, verb}}, Logger: quiet()}, crud())
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nwant\n%s", err, want)
 			}
@@ -493,8 +504,9 @@ func TestVerbsDoNotMapOverlappingResourcesApart(t *testing.T) {
 		"get browse":  "",
 		"list browse": "dcim://sites/{id} and dcim://sites/{name} match the same URI, but have",
 	} {
-		_, err := runtime.New(runtime.Options{Identity: hosted(), PermissionAware: true,
-			Capabilities: verbHost{h, verbsOf(verb)}, Logger: quiet()}, toolset.NewToolset(g))
+		_, err := runtime.New(runtime.Options{Identity: hosted(),
+			Host: runtime.HostOptions{
+				Source: verbHost{h, verbsOf(verb)}}, Logger: quiet()}, toolset.NewToolset(g))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", verb, err)
 		}
@@ -530,10 +542,11 @@ func TestSuggestionsAreOfSlipsOnly(t *testing.T) {
 		h := newHost(nil)
 		h.set("ada")
 		actions := []string{"dcim.veiw_device", "dcim.add_device", "billing.print"}
-		_, err := runtime.New(runtime.Options{PermissionAware: true,
-			Capabilities: oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
-				return actions, nil
-			}}, Logger: quiet()}, stock())
+		_, err := runtime.New(runtime.Options{
+			Host: runtime.HostOptions{
+				Source: oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
+					return actions, nil
+				}}}, Logger: quiet()}, stock())
 		if err == nil {
 			t.Fatal("it started")
 		}

@@ -40,7 +40,7 @@ func TestIdentityWithoutAHostUserIsNeverServedByRole(t *testing.T) {
 	s := aware(t, h, runtime.Options{Logger: quiet()})
 	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard,
 		access.Principal{Subject: "eve", User: "eve", Role: "Admin"}); err == nil ||
-		err.Error() != `Options.PermissionAware does not support the principal "eve": the host has `+
+		err.Error() != `Options.Host.Source does not support the principal "eve": the host has `+
 			`no active user "eve": correct the name, or create the user in the host` {
 		t.Errorf("%v", err)
 	}
@@ -62,10 +62,11 @@ func TestServiceUsersAreUsersOfTheirClients(t *testing.T) {
 	h.set("svc", "dcim.view_device")
 	h.set("svc-test", "billing.export")
 	h.set("ada", "exempt * *")
-	url := serve(t, aware(t, h, runtime.Options{ServiceUsers: []runtime.ServiceUser{
-		{Client: "ci", User: "svc"}, {Client: "ci", Issuer: "test", User: "svc-test"},
-		{Client: "cron", User: "svc"}, {Client: "night", Issuer: "other", User: "svc"},
-	}}))
+	url := serve(t, aware(t, h, runtime.Options{
+		Host: runtime.HostOptions{ServiceUsers: []runtime.ServiceUser{
+			{Client: "ci", User: "svc"}, {Client: "ci", Issuer: "test", User: "svc-test"},
+			{Client: "cron", User: "svc"}, {Client: "night", Issuer: "other", User: "svc"},
+		}}}))
 	for token, want := range map[string]string{
 		"x_Viewer_ci":   "export status whoami",
 		"x_Viewer_cron": "device_find device_get status whoami",
@@ -90,11 +91,11 @@ func TestPeopleWhoComeByAClientAreNotItsServiceUser(t *testing.T) {
 	h := newHost(nil)
 	h.set("svc", "dcim.view_device")
 	h.set("svc-own", "billing.export")
-	s := aware(t, h, runtime.Options{ServiceUsers: []runtime.ServiceUser{
+	s := aware(t, h, runtime.Options{Host: runtime.HostOptions{ServiceUsers: []runtime.ServiceUser{
 		{Client: "ci", User: "svc"}, {Client: "kiosk", User: "svc", Delegated: true},
 		{Client: "both", User: "svc", Delegated: true}, {Client: "both", Issuer: "test",
 			User: "svc-own"},
-	}})
+	}}})
 	url := serve(t, s)
 	for token, want := range map[string]string{
 		"x_Viewer_ci":           "device_find device_get status whoami",
@@ -141,9 +142,9 @@ func TestIdentityWithoutAHostUserIsAnonymousWhereverItIsSeen(t *testing.T) {
 		callers = append(callers, p)
 		return toolset.Structured(map[string]any{}, nil)
 	}
-	s := newServer(t, runtime.Options{
-		PermissionAware: true, Capabilities: newHost(nil), Identity: hosted(), Anonymous: true,
-		Audit: sink,
+	s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: newHost(nil)},
+		Identity: hosted(), Anonymous: true,
+		Audit: runtime.AuditOptions{Sink: sink},
 	}, toolsetOf([]toolset.Tool{{Name: "look", Input: anyInput, Call: call}},
 		access.Rule{Tool: "look", Public: true}))
 	url := serve(t, s)

@@ -151,7 +151,8 @@ func TestCallerValueOnStdio(t *testing.T) {
 		number++
 		return identity.NewValue(identity.NewToken(fmt.Sprintf("stdio-%d", number))), nil
 	}
-	s := newServer(t, runtime.Options{StdioValue: value, Logger: log.logger()}, valueToolset(nil))
+	s := newServer(t, runtime.Options{Protocol: runtime.ProtocolOptions{StdioValue: value},
+		Logger: log.logger()}, valueToolset(nil))
 	talk := stdioTalk(t, s, principalOf("Admin"))
 	ask := func(i int) string {
 		m := tellings[i]
@@ -214,9 +215,10 @@ func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
 		}
 	}
 	s := newServer(t, runtime.Options{Identity: valued(),
-		StdioValue: func(context.Context) (identity.Value, error) {
-			return identity.NewValue(identity.NewToken("late")), nil
-		}}, valueToolset(left))
+		Protocol: runtime.ProtocolOptions{
+			StdioValue: func(context.Context) (identity.Value, error) {
+				return identity.NewValue(identity.NewToken("late")), nil
+			}}}, valueToolset(left))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, "ada-one", era)
@@ -292,7 +294,8 @@ func TestCallerValueStaysWithTheHandler(t *testing.T) {
 		}
 		return nil
 	})
-	s := newServer(t, runtime.Options{Identity: valued(), Sandbox: b, Audit: sink},
+	s := newServer(t, runtime.Options{Identity: valued(), Sandbox: b,
+		Audit: runtime.AuditOptions{Sink: sink}},
 		apart(toolset.Tool{Name: "away"}))
 	c := newRaw(t, serve(t, s), "ada-token-of-hers", "2026-07-28")
 	got := c.call(t, "away", `,"arguments":{}`, nil)
@@ -320,7 +323,8 @@ func TestHandlerGetsItsRequestWithoutSecrets(t *testing.T) {
 	claims := map[string]any{"sub": "user-Member", "client_secret": "t0psecret",
 		"seen": []any{"PIN-1234", "x"}}
 	s := newServer(t, runtime.Options{
-		Masker: redact.Masker{Names: []string{"PIN"}}, Anonymous: true,
+		Observe:   runtime.ObserveOptions{Masker: redact.Masker{Names: []string{"PIN"}}},
+		Anonymous: true,
 		Identity: identityFunc(func(r *http.Request) (identity.Identity, error) {
 			id, err := users().Identify(r)
 			id.Scheme, id.Claims = "JWT", claims

@@ -133,8 +133,10 @@ func TestServersWhoseCatalogsCannotWorkDoNotStart(t *testing.T) {
 	broken := kits()
 	broken.failing(func(context.Context) error { return errors.New("no such table") })
 	for want, options := range map[string]runtime.Options{
-		"Options.Catalogs is a nil *runtime_test.shelf":                             {Catalogs: none},
-		"Options.Catalogs: cannot read which tools are switched off: no such table": {Catalogs: broken},
+		"Options.Catalogs.Source is a nil *runtime_test.shelf": {
+			Catalogs: runtime.CatalogOptions{Source: none}},
+		"Options.Catalogs.Source: cannot read which tools are switched off: no such table": {
+			Catalogs: runtime.CatalogOptions{Source: broken}},
 	} {
 		options.Identity, options.Logger = users(), quiet()
 		if _, err := runtime.New(options, directory(&desk{})); err == nil ||
@@ -173,7 +175,8 @@ func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			source := kits()
-			s := newServer(t, runtime.Options{Catalogs: source, Identity: bothWays()},
+			s := newServer(t, runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+				Identity: bothWays()},
 				directory(&desk{}))
 			endpoint := serve(t, s)
 			clients := map[string]*watchClient{
@@ -199,7 +202,8 @@ func TestSessionsThatACatalogConcernsAreNotifiedAndNoOthers(t *testing.T) {
 func TestAdminsAreShownWhatIsOffByExplanationsOnly(t *testing.T) {
 	t.Parallel()
 	source := &shelf{off: []string{"update"}}
-	s := newServer(t, runtime.Options{Catalogs: source}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Catalogs: runtime.CatalogOptions{Source: source}}, directory(&desk{}))
 	e := s.Explain(context.Background(), principalOf("Admin"), "update")
 	if !e.Off || e.Allowed || e.Listed || !strings.Contains(e.String(),
 		"the tool is switched off") || !strings.Contains(e.String(), "denied") {

@@ -335,14 +335,15 @@ func TestClientSignsInWithTheCatalogsInItsURL(t *testing.T) {
 		var resource identity.Resource
 		url := authorizes(t, func(url string) http.Handler {
 			resource = identity.Resource{URL: url + path, AuthorizationServers: []string{url}}
-			s := newServer(t, runtime.Options{Path: path, Identity: guarded{identity.Bearer(
-				func(_ context.Context, token string) (identity.Identity, error) {
-					audience, err := base64.RawURLEncoding.DecodeString(token)
-					if err != nil || resource.Audience(string(audience)) != resource.URL {
-						return identity.Identity{}, identity.ErrInvalidToken
-					}
-					return identity.Identity{Principal: access.Principal{Subject: "ada"}}, nil
-				}), resource}}, scoped())
+			s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{Path: path},
+				Identity: guarded{identity.Bearer(
+					func(_ context.Context, token string) (identity.Identity, error) {
+						audience, err := base64.RawURLEncoding.DecodeString(token)
+						if err != nil || resource.Audience(string(audience)) != resource.URL {
+							return identity.Identity{}, identity.ErrInvalidToken
+						}
+						return identity.Identity{Principal: access.Principal{Subject: "ada"}}, nil
+					}), resource}}, scoped())
 			shutDown(t, s)
 			return s.Handler()
 		}) + path

@@ -57,14 +57,14 @@ func TestInstructionsNameNoRemovedTool(t *testing.T) {
 	for _, text := range []string{"Use delete_user.", "Use `rm_user`."} {
 		for name, o := range map[string]runtime.Options{"all": {}, "ReadOnly": {ReadOnly: true},
 			"Without": {}} {
-			o.Logger, o.Instructions = quiet(), text
+			o.Logger, o.Texts.Instructions = quiet(), text
 			served := set
 			if name == "Without" {
 				served = set.Without("delete_user")
 			}
 			if _, err := runtime.New(o, served); err == nil ||
 				!strings.Contains(err.Error(), "which is hidden from some callers: remove the name, "+
-					"or write the text in Options.InstructionsFor") {
+					"or write the text in Options.Texts.InstructionsFor") {
 				t.Errorf("%s, %s: %v", name, text, err)
 			}
 		}

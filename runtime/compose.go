@@ -97,11 +97,11 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 					g.Package, i+1)
 			}
 		}
-		errs = append(append(errs, g.Check(opts.PermissionAware)), c.add(g, schemas)...)
+		errs = append(append(errs, g.Check(!opts.Host.RecordOnly)), c.add(g, schemas)...)
 	}
 	errs = append(errs, c.addAliases()...)
 	var declareErrs []error
-	c.declared, declareErrs = opts.declares()
+	c.declared, declareErrs = opts.Protocol.declares()
 	errs = append(errs, declareErrs...)
 	for _, tools := range c.apps {
 		if len(tools) > 0 && c.declared.extensions[extensionApps] == nil {
@@ -119,7 +119,7 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.tools)) {
 		errs = append(errs, c.tools[name].BindValues(values[name]),
-			c.tools[name].BindLenient(opts.LenientArguments))
+			c.tools[name].BindLenient(opts.Protocol.LenientArguments))
 	}
 	return c, errors.Join(append(errs, c.resources.CheckOverlaps(table))...)
 }
@@ -174,7 +174,7 @@ func (c *composed) addAliases() (errs []error) {
 	return errs
 }
 
-// describe replaces descriptions of tools by those of Options.Descriptions.
+// describe replaces descriptions of tools by those of Options.Texts.Descriptions.
 func (c *composed) describe(texts map[string]string) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
@@ -191,7 +191,7 @@ func (c *composed) describe(texts map[string]string) error {
 				hint = "did you mean " + near + "?"
 			}
 			errs = append(errs, fmt.Errorf(
-				"Options.Descriptions has %q, which is not the name of a tool: %s", name, hint))
+				"Options.Texts.Descriptions has %q, which is not the name of a tool: %s", name, hint))
 		}
 	}
 	return errors.Join(errs...)

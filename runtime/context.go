@@ -28,9 +28,9 @@ import (
 func Caller(ctx context.Context) (access.Principal, bool) { return request.Caller(ctx) }
 
 // CallerValue returns what the identity source has given the handlers of this message
-// (identity.Identity.Value, and Options.StdioValue on stdio), if it has the type T. In a session it
-// is that of the message at hand, and not of the one that opened the session. It reports false
-// without such a value, once the message has its answer, and in an isolated process
+// (identity.Identity.Value, and Options.Protocol.StdioValue on stdio), if it has the type T. In a
+// session it is that of the message at hand, and not of the one that opened the session. It reports
+// false without such a value, once the message has its answer, and in an isolated process
 // (isolate=process). The server masks the value's secrets in its log and errors, not in your log.
 func CallerValue[T any](ctx context.Context) (T, bool) {
 	id, _ := credential.From(ctx).Identity(ctx)
@@ -39,8 +39,8 @@ func CallerValue[T any](ctx context.Context) (T, bool) {
 }
 
 // GuardedTools returns the tools with //mcp:allow that the caller of a handler may use now, in the
-// order of their names. It decides as a call of each tool does: Options.ListAll and catalogs do not
-// count. It is empty outside of a call, and in an isolated process (isolate=process).
+// order of their names. It decides as a call of each tool does: Options.Lists.ListAll and catalogs
+// do not count. It is empty outside of a call, and in an isolated process (isolate=process).
 func GuardedTools(ctx context.Context) []toolset.GuardedTool {
 	info := request.From(ctx)
 	if info == nil || info.Server == nil {
@@ -79,7 +79,7 @@ type RequestInfo struct {
 	// [Server.RunStdio] or [Server.RunIO] runs. Protocols are its versions of MCP, the newest
 	// first; nil with [Adopt], as go-sdk does not report those of a server.
 	Transports, Protocols []string
-	Masker                redact.Masker // Options.Masker
+	Masker                redact.Masker // Options.Observe.Masker
 	HTTP                  *HTTPRequest  // nil on stdio
 }
 
@@ -128,7 +128,7 @@ func RequestOf(ctx context.Context) (RequestInfo, bool) {
 // ids of the request and its trace, the principal and the target. Until the call ends, it also
 // writes to the client of the call alone, from the level that this client has set. Secrets are
 // masked in both. Log only what the caller may know, and the rest to your own logger. Outside of a
-// call the logger is slog.Default() behind redact.Handler, without Options.Masker.
+// call the logger is slog.Default() behind redact.Handler, without Options.Observe.Masker.
 //
 // A client gets each message as a JSON object with time, msg, request_id and the attributes, which
 // are renamed to attr_time, attr_msg and attr_request_id if they have these names. Levels between

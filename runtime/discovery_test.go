@@ -50,12 +50,15 @@ func isInvalidParams(err error) bool {
 }
 
 func TestStaleCursorIsInvalidParams(t *testing.T) {
-	old := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
-	now := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}), oneTool("added", nothing))
+	old := newServer(t, runtime.Options{
+		Lists: runtime.ListOptions{PageSize: 1}}, directory(&desk{}))
+	now := newServer(t, runtime.Options{
+		Lists: runtime.ListOptions{PageSize: 1}}, directory(&desk{}), oneTool("added", nothing))
 	if names, err := listWith(t, now, "Admin", cursorOf(t, old, "Admin")); !isInvalidParams(err) {
 		t.Errorf("%v, %v", names, err)
 	}
-	same := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	same := newServer(t, runtime.Options{
+		Lists: runtime.ListOptions{PageSize: 1}}, directory(&desk{}))
 	if names, err := listWith(t, same, "Admin", cursorOf(t, old, "Admin")); err != nil ||
 		len(names) != 1 {
 		t.Errorf("another replica does not read the cursor: %v, %v", names, err)
@@ -65,7 +68,7 @@ func TestStaleCursorIsInvalidParams(t *testing.T) {
 func nothing(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 
 func TestMalformedCursorIsInvalidParams(t *testing.T) {
-	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Lists: runtime.ListOptions{PageSize: 1}}, directory(&desk{}))
 	good := cursorOf(t, s, "Viewer")
 	raw, err := base64.RawURLEncoding.DecodeString(good)
 	if err != nil {
@@ -92,7 +95,7 @@ func TestMalformedCursorIsInvalidParams(t *testing.T) {
 }
 
 func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
-	s := newServer(t, runtime.Options{PageSize: 1}, directory(&desk{}))
+	s := newServer(t, runtime.Options{Lists: runtime.ListOptions{PageSize: 1}}, directory(&desk{}))
 	raw, err := base64.RawURLEncoding.DecodeString(cursorOf(t, s, "Viewer"))
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,8 @@ func TestDoctorSeesWhatListsShow(t *testing.T) {
 		hashed[identity.HashToken(token)] = p
 	}
 	for _, all := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Identity: identity.Static(hashed), ListAll: all},
+		s := newServer(t, runtime.Options{Identity: identity.Static(hashed),
+			Lists: runtime.ListOptions{ListAll: all}},
 			scoped())
 		report := s.Doctor(context.Background())
 		url := serve(t, s)
@@ -147,9 +148,10 @@ func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 		var log bytes.Buffer
 		s := aware(t, h, runtime.Options{
 			Anonymous: anonymous, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
+			Host: runtime.HostOptions{
+				ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}}},
 		})
-		const why = `Options.ServiceUsers has client "ci", but this is not the client's own token. ` +
+		const why = `Options.Host.ServiceUsers has client "ci", but this is not the client's own token. ` +
 			`For a client's own token, have the verifier set identity.Identity.ClientItself, or write ` +
 			`a principal whose Subject is its Client. For users of the client, set Delegated`
 		if e := s.Explain(context.Background(), access.Principal{Subject: "bob", Client: "ci"},
@@ -207,7 +209,8 @@ func TestMissingUserIsReportedOnce(t *testing.T) {
 			`it has no user of the host (it has no badge): set its User, or map its Client`},
 	} {
 		_, err := runtime.New(runtime.Options{
-			PermissionAware: true, Capabilities: wordyHost{host, test.err}, Logger: quiet(),
+			Host:     runtime.HostOptions{Source: wordyHost{host, test.err}},
+			Logger:   quiet(),
 			Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): test.p}),
 		}, stock())
 		if want := `Options.Identity: principal "ada": ` + test.want; err == nil ||

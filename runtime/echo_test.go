@@ -72,8 +72,9 @@ func repeated(era string) (all []string) {
 func TestServerRepeatsLittleOfARequest(t *testing.T) {
 	t.Parallel()
 	var log, events, out longest
-	s := newServer(t, runtime.Options{Audit: audit.JSONLines(&events), Catalogs: hiddenCatalogs{},
-		Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: audit.JSONLines(&events)},
+		Catalogs: runtime.CatalogOptions{Source: hiddenCatalogs{}},
+		Logger:   slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			p := principalOf("Viewer")
 			p.Subject = token // or one caller would send too much that is refused

@@ -39,11 +39,12 @@ func ExampleNew() {
 
 // The error of New has a line for each problem, with its cure.
 func ExampleNew_error() {
-	_, err := runtime.New(runtime.Options{PageSize: -1, MaxSessions: -1}, shop.Toolset())
+	_, err := runtime.New(runtime.Options{Lists: runtime.ListOptions{PageSize: -1},
+		HTTP: runtime.HTTPOptions{MaxSessions: -1}}, shop.Toolset())
 	fmt.Println(err)
 	// Output:
-	// mcp server: Options.PageSize is -1: use a positive number, or 0 for 1000
-	// mcp server: Options.MaxSessions is -1: use a positive number, or 0 for 1024
+	// mcp server: Options.Lists.PageSize is -1: use a positive number, or 0 for 1000
+	// mcp server: Options.HTTP.MaxSessions is -1: use a positive number, or 0 for 1024
 }
 
 // A program that serves HTTP until it gets SIGTERM. A metrics handler is served beside it.

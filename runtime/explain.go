@@ -14,7 +14,7 @@ import (
 // Explanation is why a principal may use a tool, a prompt or a resource, or why not.
 type Explanation = access.Explanation
 
-// Explain returns why a principal may use a tool, or why not. With Options.PermissionAware it reads
+// Explain returns why a principal may use a tool, or why not. With Options.Host.Source it reads
 // the host's permissions as a request of that principal does. An alias stands for its tool. A
 // principal whose Subject is its Client counts as the client itself; see identity.OfClientItself.
 func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) Explanation {
@@ -51,7 +51,7 @@ func (s *Server) explain(view principal.View, k access.Kind, name string) Explan
 
 // Doctor reports for each known identity what it sees, and why not the rest. It is for operators.
 // The identities are those of Options.Identity, if that is an identity.PrincipalLister, then those
-// of Options.ServiceUsers, without further roles or scopes, and then principals.
+// of Options.Host.ServiceUsers, without further roles or scopes, and then principals.
 func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) access.Report {
 	r := access.Report{PermissionAware: s.host != nil}
 	diagnose := func(from string, principals ...access.Principal) {
@@ -63,8 +63,8 @@ func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) acc
 		diagnose("Options.Identity", slices.SortedStableFunc(
 			slices.Values(known.Principals()), access.Principal.Compare)...)
 	}
-	for _, u := range s.opts.ServiceUsers {
-		diagnose("Options.ServiceUsers", access.Principal{
+	for _, u := range s.opts.Host.ServiceUsers {
+		diagnose("Options.Host.ServiceUsers", access.Principal{
 			Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User})
 	}
 	diagnose("asked for", principals...)
@@ -84,7 +84,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 	if view.Why != "" {
 		problems = append(problems, view.Why)
 	} else if s.host != nil && !p.Anonymous() {
-		ctx, cancel := context.WithTimeout(ctx, s.opts.CapabilityTimeout)
+		ctx, cancel := context.WithTimeout(ctx, s.opts.Host.Timeout)
 		user, err := s.host.User(ctx, p)
 		cancel()
 		if d.User, d.Superuser = user.Name, user.Superuser; err != nil {

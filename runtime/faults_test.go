@@ -89,7 +89,7 @@ func TestCancellationDoesNotOvertakeItsCall(t *testing.T) {
 	const cancelled7 = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
 	t.Parallel()
 	sink, ended := &keeper{}, 0
-	s := newServer(t, runtime.Options{Audit: sink}, bothShapes(
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}}, bothShapes(
 		func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
 			<-ctx.Done()
 			return toolset.Done(ctx.Err())

@@ -39,7 +39,7 @@ func TestUnusualMethodsAreRefused(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, runtime.Options{MaxBodyBytes: 1000}, directory(&desk{}))
+	s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: 1000}}, directory(&desk{}))
 	url := serve(t, s)
 	for _, era := range eras {
 		c := newRaw(t, url, tokens["Admin"], era)
@@ -52,7 +52,8 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestAllowedOriginsArePreflighted(t *testing.T) {
 	t.Parallel()
-	s := newServer(t, runtime.Options{AllowedOrigins: []string{"https://app.example"}},
+	s := newServer(t, runtime.Options{
+		HTTP: runtime.HTTPOptions{Origins: []string{"https://app.example"}}},
 		directory(&desk{}))
 	c := &raw{url: serve(t, s)}
 	preflight := map[string]string{"Origin": "https://app.example",
@@ -92,7 +93,8 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 	for kind, build := range makers {
 		for _, option := range []string{"", "/tools/mcp", "/tools/mcp/", "/v1.2/a_b~c-D", "/.well",
 			"/api", "/"} {
-			s, err := build(runtime.Options{Path: option, Logger: quiet(), Admin: desktop,
+			s, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: option},
+				Logger: quiet(), Admin: desktop,
 				Identity: guarded{users(), identity.Resource{URL: "https://mcp.example/front",
 					AuthorizationServers: []string{"https://id.example"}}}})
 			if err != nil {
@@ -141,9 +143,10 @@ func TestPathOfTheEndpointIsAnOption(t *testing.T) {
 func TestNothingIsRedirected(t *testing.T) {
 	t.Parallel()
 	for _, option := range []string{"", "/mcp/", "/"} {
-		s := newServer(t, runtime.Options{Path: option, Identity: guarded{users(),
-			identity.Resource{URL: "https://mcp.example/app/mcp",
-				AuthorizationServers: []string{"https://id.example"}}}}, directory(&desk{}))
+		s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{Path: option},
+			Identity: guarded{users(),
+				identity.Resource{URL: "https://mcp.example/app/mcp",
+					AuthorizationServers: []string{"https://id.example"}}}}, directory(&desk{}))
 		handler := http.StripPrefix("/app", s.Handler())
 		path := cmp.Or(option, "/mcp")
 		want := map[string]int{"/app" + path: 401, "/app" + strings.TrimSuffix(path, "/"): 401,
@@ -184,9 +187,10 @@ func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
 	}
 	for path, want := range wants {
 		for kind, build := range makers {
-			_, err := build(runtime.Options{Path: path, Identity: users(), Logger: quiet()})
+			_, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: path},
+				Identity: users(), Logger: quiet()})
 			if err == nil || !strings.HasPrefix(err.Error(),
-				fmt.Sprintf("mcp server: Options.Path is %q: ", path)+want) {
+				fmt.Sprintf("mcp server: Options.HTTP.Path is %q: ", path)+want) {
 				t.Errorf("%s %q: %v", kind, path, err)
 			}
 		}
@@ -297,7 +301,7 @@ func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
 	}
 	for _, listAll := range []bool{false, true} {
 		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change},
-			ListAll: listAll}, directory(&desk{}))
+			Lists: runtime.ListOptions{ListAll: listAll}}, directory(&desk{}))
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
 			t.Errorf("the interceptor answered a refused call: %s", got)
@@ -402,7 +406,8 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 	}{
 		{"anonymous callers over any address", runtime.Options{Anonymous: true}, false, true},
 		{"anonymous callers over loopback", runtime.Options{Anonymous: true}, true, false},
-		{"listed hosts", runtime.Options{Anonymous: true, AllowedHosts: []string{"example.com"}},
+		{"listed hosts", runtime.Options{Anonymous: true,
+			HTTP: runtime.HTTPOptions{Hosts: []string{"example.com"}}},
 			false, false},
 		{"no anonymous callers", runtime.Options{}, false, false},
 	} {
@@ -424,7 +429,7 @@ func TestUncheckedHostsAreWarnedOf(t *testing.T) {
 		if test.warned {
 			want = 1
 		}
-		if n := strings.Count(log.String(), "Options.AllowedHosts"); n != want {
+		if n := strings.Count(log.String(), "Options.HTTP.Hosts"); n != want {
 			t.Errorf("%s: warned %d times:\n%s", test.name, n, log.String())
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// PathMCP is the default of Options.Path. [Server.Handler] serves the other paths too.
+// PathMCP is the default of Options.HTTP.Path. [Server.Handler] serves the other paths too.
 const (
 	PathMCP     = "/mcp"
 	PathHealthz = "/healthz" // the process runs
@@ -28,14 +28,14 @@ const (
 )
 
 // PathResourceMetadata is where clients find the authorization servers of an identity source that
-// is [identity.ResourceDescriber] (RFC 9728, section 3.1). Options.Path may follow it.
+// is [identity.ResourceDescriber] (RFC 9728, section 3.1). Options.HTTP.Path may follow it.
 const PathResourceMetadata = principal.PathResourceMetadata
 
-// Handler returns the server on HTTP: every protocol version at Options.Path, and health
+// Handler returns the server on HTTP: every protocol version at Options.HTTP.Path, and health
 // checks without authentication at [PathHealthz] and [PathReadyz]. The server is ready if a caller
-// can be admitted (Options.Identity or Options.Anonymous), all of Options.Readiness pass, and
-// [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and the
-// log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
+// can be admitted (Options.Identity or Options.Anonymous), all of Options.Observe.Readiness pass,
+// and [Server.Shutdown] was not called. If no caller can be admitted, the endpoint answers 503, and
+// the log has the cure. The older HTTP+SSE transport is not offered. Behind [http.StripPrefix] the
 // paths are those below the prefix; no path redirects to another form of itself.
 //
 // Each handler has its own sessions, so make one for all listeners. Serve it with an http.Server
@@ -47,13 +47,13 @@ func (s *Server) Handler() http.Handler {
 	s.facts.HTTP.Store(true)
 	handlers := map[string]http.Handler{
 		// A path that ends with a slash is served without it too.
-		s.opts.Path: endpoint, strings.TrimSuffix(s.opts.Path, "/"): endpoint,
+		s.opts.HTTP.Path: endpoint, strings.TrimSuffix(s.opts.HTTP.Path, "/"): endpoint,
 		PathHealthz: probe(func(*http.Request) bool { return true }, "ok", ""),
 		PathReadyz: probe(func(r *http.Request) bool {
 			return !s.transport.Closed && s.active.Open() && s.transport.Ready.Holds(r.Context())
 		}, "ready", "not ready"),
 	}
-	for _, at := range s.authenticator.Metadata.Paths(s.opts.Path) {
+	for _, at := range s.authenticator.Metadata.Paths(s.opts.HTTP.Path) {
 		handlers[at] = s.authenticator.Metadata
 	}
 	var beside http.Handler
@@ -99,7 +99,7 @@ func probe(holds func(*http.Request) bool, yes, no string) http.Handler {
 type StreamOption struct{ catalogs []string }
 
 // WithCatalogs lists the tools of the named catalogs, unless a message names catalogs itself. As
-// for a URL's catalogs, calls do not depend on them; see [MetaCatalog] and Options.CatalogStrict.
+// for a URL's catalogs, calls do not depend on them; see [MetaCatalog] and Options.Catalogs.Strict.
 func WithCatalogs(names ...string) StreamOption { return StreamOption{names} }
 
 // RunStdio serves one client over standard input and output. It returns nil when the client closes
@@ -138,12 +138,12 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 		return err
 	}
 	if s.host != nil && !p.Anonymous() {
-		resolving, cancel := context.WithTimeout(ctx, s.opts.CapabilityTimeout)
+		resolving, cancel := context.WithTimeout(ctx, s.opts.Host.Timeout)
 		err := s.host.Resolve(resolving, p)
 		cancel()
 		if err != nil {
 			return fmt.Errorf(
-				"Options.PermissionAware does not support the principal %q: %w", p.Subject,
+				"Options.Host.Source does not support the principal %q: %w", p.Subject,
 				err)
 		}
 	}
@@ -157,7 +157,7 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	for _, option := range options {
 		catalogs = append(catalogs, option.catalogs...)
 	}
-	config.Catalog = wire.NamedCatalogs(s.opts.Masker, catalogs...)
+	config.Catalog = wire.NamedCatalogs(s.opts.Observe.Masker, catalogs...)
 	return transport.ServeIO(ctx, s.closing, config, in, out, caller)
 }
 

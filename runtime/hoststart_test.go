@@ -45,8 +45,8 @@ func passes(context.Context) error { return nil }
 
 // hostOptions are the options of a server that is aware of a host.
 func hostOptions(source capability.Source, logger *slog.Logger) runtime.Options {
-	return runtime.Options{
-		PermissionAware: true, Capabilities: source, Identity: hosted(), Logger: logger}
+	return runtime.Options{Host: runtime.HostOptions{Source: source}, Identity: hosted(),
+		Logger: logger}
 }
 
 const (
@@ -100,7 +100,7 @@ func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
 			}
 			continue
 		}
-		const what = "mcp server: Options.Capabilities cannot read the host: "
+		const what = "mcp server: Options.Host.Source cannot read the host: "
 		if text := err.Error(); test.want == "" || !strings.Contains(text, test.want) ||
 			!strings.HasPrefix(text, what) {
 			t.Errorf("%s: %v", name, err)
@@ -172,7 +172,7 @@ func TestServerStartsNotReadyWithoutItsHost(t *testing.T) {
 				t.Errorf("%s: the log has %v and %v", when, f, p)
 			}
 			for _, line := range append(f, p...) {
-				if line["check"] != "Options.Capabilities" {
+				if line["check"] != "Options.Host.Source" {
 					t.Errorf("%s: %v", when, line)
 				}
 			}

@@ -96,7 +96,8 @@ func TestIdentitySourceThatFailsDenies(t *testing.T) {
 		}
 		for _, anonymous := range []bool{false, true} {
 			s := newServer(t, runtime.Options{Identity: identity.Bearer(test.verify),
-				Anonymous: anonymous, IdentityTimeout: patience}, directory(&desk{}))
+				Anonymous: anonymous,
+				HTTP:      runtime.HTTPOptions{IdentityTimeout: patience}}, directory(&desk{}))
 			c := &raw{url: serve(t, s), token: "abc"}
 			got := c.send(t, "POST", ping, nil)
 			if got.status != test.status || strings.Contains(got.String(), "hunter2") {
@@ -178,7 +179,7 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 	jwt := "eyJhbGciOiJIUzI1NiJ9." + strings.Repeat("c2VjcmV0", 30) + ".c2lnbmF0dXJl"
 	var log, records journal
 	options := runtime.Options{
-		Logger: log.logger(), Audit: audit.JSONLines(&records),
+		Logger: log.logger(), Audit: runtime.AuditOptions{Sink: audit.JSONLines(&records)},
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			if token == "bad" {
 				return identity.Identity{}, fault
@@ -206,10 +207,9 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 		"doctor": s.Doctor(ctx, access.Principal{Subject: "ada", User: "ada"}).String(),
 		"log":    log.String(), "audit": records.String(),
 	}
-	options.PermissionAware, options.Capabilities, options.Logger = true,
-		oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
-			return nil, fault
-		}}, quiet()
+	options.Host.Source, options.Logger = oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
+		return nil, fault
+	}}, quiet()
 	_, err := runtime.New(options, stock())
 	said["start"] = fmt.Sprint(err)
 	for where, text := range said {
@@ -228,7 +228,8 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 
 func TestIsAdmin(t *testing.T) {
 	highest := newServer(t, runtime.Options{}, directory(&desk{}))
-	chosen := newServer(t, runtime.Options{AdminRole: "Manager"}, directory(&desk{}))
+	chosen := newServer(t, runtime.Options{
+		Access: runtime.AccessOptions{AdminRole: "Manager"}}, directory(&desk{}))
 	for _, test := range []struct {
 		p               access.Principal
 		highest, chosen bool

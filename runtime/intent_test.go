@@ -34,7 +34,8 @@ func killedServer(trail string) int {
 		return 1
 	}
 	self, _ := os.FindProcess(os.Getpid())
-	s, err := runtime.New(runtime.Options{Audit: sealed, Logger: quiet(), Identity: users()},
+	s, err := runtime.New(runtime.Options{Audit: runtime.AuditOptions{Sink: sealed},
+		Logger: quiet(), Identity: users()},
 		oneTool("pay", func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			if strings.Contains(string(c.Arguments), "last") {
 				_ = self.Kill()

@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -14,12 +13,10 @@ import (
 // box is a sandbox without walls, which keeps what it was asked for.
 type box struct {
 	start   error
-	enter   error
 	isolate func(context.Context, isolate.Call) (json.RawMessage, error)
 
 	mu      sync.Mutex
 	started []isolate.Start
-	entered []string
 	inside  int
 }
 
@@ -32,20 +29,15 @@ func (b *box) Start(s isolate.Start) error {
 	return b.start
 }
 
-func (b *box) Enter(ctx context.Context, client isolate.Client, tool string,
-	limits toolset.Limits) (context.Context, func(), error) {
+func (b *box) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.entered = append(b.entered, fmt.Sprint(client, " ", tool, " ", limits.Concurrency))
-	if b.enter != nil {
-		return nil, nil, b.enter
-	}
 	b.inside++
 	return context.WithValue(ctx, insideKey{}, true), func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.inside--
-	}, nil
+	}
 }
 
 func (b *box) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {

@@ -132,7 +132,8 @@ func survives(t *testing.T, killers map[string]func(context.Context, toolset.Cal
 			events = append(events, e)
 			return nil
 		})
-		s := newServer(t, runtime.Options{Logger: log.logger(), Audit: sink}, oneTool("bad", call),
+		s := newServer(t, runtime.Options{Logger: log.logger(),
+			Audit: runtime.AuditOptions{Sink: sink}}, oneTool("bad", call),
 			directory(&desk{}))
 		url := serve(t, s)
 		for _, era := range eras {

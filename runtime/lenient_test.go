@@ -75,8 +75,9 @@ func TestLenientArguments(t *testing.T) {
 	const doc = `{"tags":"a","size":null,"deep":"true","shade":1}`
 	for _, all := range []bool{false, true} {
 		seen, kept := &watched{}, &keeper{}
-		s := newServer(t, runtime.Options{LenientArguments: all,
-			Observer: seen.observer(), Audit: kept}, cuts())
+		s := newServer(t, runtime.Options{Protocol: runtime.ProtocolOptions{LenientArguments: all},
+			Observe: runtime.ObserveOptions{Observer: seen.observer()},
+			Audit:   runtime.AuditOptions{Sink: kept}}, cuts())
 		session := connectHTTP(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		list, err := session.ListTools(context.Background(), nil)
 		if err != nil {

@@ -181,7 +181,7 @@ func TestListenErrors(t *testing.T) {
 func TestMountedHandlerIsServedBesideMCP(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	s := newServer(t, runtime.Options{Path: "/tools"}, newHeld().tools())
+	s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{Path: "/tools"}}, newHeld().tools())
 	urls, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- runtime.ListenAndServe(ctx, "127.0.0.1:0", s, runtime.Mount("GET /metrics",

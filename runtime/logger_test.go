@@ -67,8 +67,10 @@ func TestLogMessagesOfARefusedCallNameNoTool(t *testing.T) {
 	})
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, listAll := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Anonymous: true, Denial: denial, ListAll: listAll,
-				Audit: sink}, directory(&desk{}))
+			s := newServer(t, runtime.Options{Anonymous: true,
+				Access: runtime.AccessOptions{Denial: denial},
+				Lists:  runtime.ListOptions{ListAll: listAll},
+				Audit:  runtime.AuditOptions{Sink: sink}}, directory(&desk{}))
 			for column, user := range callers {
 				p := principalOf(user)
 				if user == "Roleless" {
@@ -165,7 +167,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 	var log lines
 	var all sync.WaitGroup // of handlers: they run at once, some of each client
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Identity: crowd(),
-		MaxSessions: 2 * clients},
+		HTTP: runtime.HTTPOptions{MaxSessions: 2 * clients}},
 		oneTool("work", func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 			marker := strings.Trim(string(call.Arguments), `{}"m:`)
 			l := runtime.Logger(ctx)

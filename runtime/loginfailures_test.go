@@ -60,7 +60,8 @@ func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
 		records := &keeper{}
-		s := newServer(t, runtime.Options{Audit: records, Logger: log.logger()},
+		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: records},
+			Logger: log.logger()},
 			directory(&desk{}))
 		url, began, sent, without := serve(t, s), time.Now(), 0, 0
 		for _, era := range eras {
@@ -163,8 +164,8 @@ func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
 	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
 		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),
-			TrustedProxies: []netip.Prefix{p}}, directory(&desk{}))
-		if err == nil || !strings.Contains(err.Error(), "Options.TrustedProxies") {
+			HTTP: runtime.HTTPOptions{TrustedProxies: []netip.Prefix{p}}}, directory(&desk{}))
+		if err == nil || !strings.Contains(err.Error(), "Options.HTTP.TrustedProxies") {
 			t.Errorf("%s: %v", p, err)
 		}
 	}

@@ -52,7 +52,8 @@ func renamed() toolset.Toolset {
 func TestMetadataIsListed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{Anonymous: true,
-		Descriptions: map[string]string{"list_parts": "Replaced."}}, renamed())
+		Texts: runtime.TextOptions{
+			Descriptions: map[string]string{"list_parts": "Replaced."}}}, renamed())
 	url := serve(t, s)
 	for _, era := range eras {
 		got := newRaw(t, url, "", era).ask(t, "tools/list", "", nil).body
@@ -74,7 +75,8 @@ func TestMetadataIsListed(t *testing.T) {
 		}
 	}
 	if _, err := runtime.New(runtime.Options{Logger: quiet(),
-		Descriptions: map[string]string{"list_part": "x"}}, renamed()); err == nil ||
+		Texts: runtime.TextOptions{
+			Descriptions: map[string]string{"list_part": "x"}}}, renamed()); err == nil ||
 		!strings.Contains(err.Error(), `"list_part", which is not the name of a tool: `+
 			`did you mean list_parts?`) {
 		t.Error(err)
@@ -164,7 +166,8 @@ func TestCapabilitiesFollowTheCode(t *testing.T) {
 			`"resources":{"listChanged":true}}`, library()},
 	} {
 		source := &shelf{off: []string{"list_parts", "order", "drop_part"}}
-		url := serve(t, newServer(t, runtime.Options{Anonymous: true, Catalogs: source}, test.set))
+		url := serve(t, newServer(t, runtime.Options{Anonymous: true,
+			Catalogs: runtime.CatalogOptions{Source: source}}, test.set))
 		for _, era := range eras {
 			for _, user := range callers {
 				res := connectHTTP(t, url, tokens[user], era).InitializeResult()
@@ -250,14 +253,16 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 	var seen []string
 	text := "Call `list_parts` first."
 	source := &shelf{}
-	s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(), Catalogs: source,
-		InstructionsFor: func(p access.Principal, tools []string) string {
-			if p.Role == "Admin" {
-				panic("hunter2")
-			}
-			seen = tools
-			return text
-		}}, renamed(), library())
+	s := newServer(t, runtime.Options{Anonymous: true, Logger: log.logger(),
+		Catalogs: runtime.CatalogOptions{Source: source},
+		Texts: runtime.TextOptions{
+			InstructionsFor: func(p access.Principal, tools []string) string {
+				if p.Role == "Admin" {
+					panic("hunter2")
+				}
+				seen = tools
+				return text
+			}}}, renamed(), library())
 	instructions := func(user, era string) string {
 		return connectIO(t, s, principalOf(user), era).InitializeResult().Instructions
 	}
@@ -309,28 +314,33 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 
 func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
 	t.Parallel()
-	const named = `Options.Instructions contains the tool "drop_part", which is hidden from ` +
+	const named = `Options.Texts.Instructions contains the tool "drop_part", which is hidden from ` +
 		`some callers`
 	for _, test := range []struct {
 		options runtime.Options
 		err     string
 	}{
-		{runtime.Options{Instructions: "Call list_parts."}, ""},
-		{runtime.Options{Instructions: "Call drop_part."}, named},
-		{runtime.Options{Instructions: "Call drop_part.", ListAll: true}, ""},
-		{runtime.Options{Instructions: "a", InstructionsFor: func(access.Principal,
-			[]string) string {
-			return ""
+		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call list_parts."}}, ""},
+		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."}}, named},
+		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."},
+			Lists: runtime.ListOptions{ListAll: true}}, ""},
+		{runtime.Options{Texts: runtime.TextOptions{
+			Instructions: "a",
+			InstructionsFor: func(access.Principal,
+				[]string) string {
+				return ""
+			},
 		}}, "both set"},
 	} {
 		test.options.Logger = quiet()
 		_, err := runtime.New(test.options, renamed())
 		if test.err == "" && err != nil || test.err != "" &&
 			(err == nil || !strings.Contains(err.Error(), test.err)) {
-			t.Errorf("%q: %v", test.options.Instructions, err)
+			t.Errorf("%q: %v", test.options.Texts.Instructions, err)
 		}
 	}
-	s := newServer(t, runtime.Options{Instructions: "Call list_parts."}, renamed())
+	s := newServer(t, runtime.Options{
+		Texts: runtime.TextOptions{Instructions: "Call list_parts."}}, renamed())
 	got := connectIO(t, s, principalOf("Viewer"), eras[2]).InitializeResult().Instructions
 	if got != "Call list_parts." {
 		t.Errorf("%q", got)
@@ -353,7 +363,7 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 		}
 	}
 	_, err := runtime.Adopt(existing("bare_tool"), runtime.Options{Logger: quiet(),
-		Instructions: "Call bare_tool."}, nil)
+		Texts: runtime.TextOptions{Instructions: "Call bare_tool."}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `contains the tool "bare_tool"`) {
 		t.Error(err)
 	}

@@ -121,7 +121,8 @@ func observed(t *testing.T, era string, http bool,
 	var fail func(context.Context) error
 	var log lines
 	sink := &kept{}
-	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug), Audit: sink},
+	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug),
+		Audit: runtime.AuditOptions{Sink: sink}},
 		set(func(ctx context.Context) error { return fail(ctx) }))
 	l := over(t, s, era, http).wants(t, "debug")
 	for i, outcome := range outcomes {

@@ -177,7 +177,9 @@ func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
 			return nil, reached("memory")
 		}}
 		var seen watched
-		s := newServer(t, runtime.Options{Observer: seen.observer(), Sandbox: inBox},
+		s := newServer(t, runtime.Options{
+			Observe: runtime.ObserveOptions{Observer: seen.observer()},
+			Sandbox: inBox},
 			toolsetOf([]toolset.Tool{
 				tool("fine", answering(nil)), tool("failing", answering(errors.New("hunter2"))),
 				tool("limited", answering(reached("rate"))),
@@ -287,11 +289,12 @@ func TestObserverGetsTheOutcomeOfEachMessage(t *testing.T) {
 func TestObserverGetsThatACallWasCancelled(t *testing.T) {
 	t.Parallel()
 	begun, ended := make(chan struct{}, 1), make(chan observe.Outcome, 1)
-	s := newServer(t, runtime.Options{Observer: watchers{ended: func(o observe.Outcome) {
-		if o.Name != "" {
-			ended <- o
-		}
-	}}}, unlucky(time.Minute, func(ctx context.Context) error {
+	s := newServer(t, runtime.Options{
+		Observe: runtime.ObserveOptions{Observer: watchers{ended: func(o observe.Outcome) {
+			if o.Name != "" {
+				ended <- o
+			}
+		}}}}, unlucky(time.Minute, func(ctx context.Context) error {
 		begun <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
@@ -336,7 +339,7 @@ func (p panicking) Handle(_ context.Context, r slog.Record) error {
 func TestMessageAtWhichTheGuardPanicsIsACrash(t *testing.T) {
 	t.Parallel()
 	var seen watched
-	s := newServer(t, runtime.Options{Observer: seen.observer(),
+	s := newServer(t, runtime.Options{Observe: runtime.ObserveOptions{Observer: seen.observer()},
 		Logger: slog.New(panicking{"list filtered"})}, directory(&desk{}))
 	if got := newRaw(t, serve(t, s), tokens["Member"], "2026-07-28").ask(t, "tools/list", "",
 		nil); !strings.Contains(got.body, "-32603") {
@@ -374,7 +377,8 @@ func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log journal
-			s := newServer(t, runtime.Options{Observer: observer, Logger: log.logger()},
+			s := newServer(t, runtime.Options{Observe: runtime.ObserveOptions{Observer: observer},
+				Logger: log.logger()},
 				directory(&desk{}))
 			url := serve(t, s)
 			for _, era := range eras {
@@ -395,7 +399,7 @@ func TestObserverThatMisbehavesChangesNoAnswer(t *testing.T) {
 				}
 			}
 			if told := strings.Contains(log.String(),
-				"Options.Observer panicked"); told != (strings.HasPrefix(name, "panics") ||
+				"Options.Observe.Observer panicked"); told != (strings.HasPrefix(name, "panics") ||
 				strings.HasPrefix(name, "is nil")) {
 				t.Errorf("the log says %s", log.String())
 			}
@@ -421,8 +425,9 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 			sink := &keeper{}
 			var message observe.Message
 			type key struct{}
-			s := newServer(t, runtime.Options{Audit: sink, Logger: log.at(slog.LevelInfo),
-				Observer: watchers{began: func(ctx context.Context,
+			s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+				Logger: log.at(slog.LevelInfo),
+				Observe: runtime.ObserveOptions{Observer: watchers{began: func(ctx context.Context,
 					m observe.Message) (context.Context, observe.Observation) {
 					// the handshake's last notification may come later
 					if m.Method == "tools/call" {
@@ -433,7 +438,7 @@ func TestTraceOfAMessageIsInItsLogAndItsRecord(t *testing.T) {
 						o.trace = strings.Repeat(test.observed, 32)
 					}
 					return context.WithValue(ctx, key{}, "inside"), o
-				}}}, working(func(ctx context.Context) {
+				}}}}, working(func(ctx context.Context) {
 				runtime.Logger(ctx).Info("m", "value", ctx.Value(key{}))
 				if r, ok := runtime.RequestOf(ctx); !ok || r.TraceID != strings.Repeat(test.want,
 					32) {
@@ -489,7 +494,8 @@ func TestObserverGetsWhatWasKept(t *testing.T) {
 	var seen watched
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	s := aware(t, h, runtime.Options{Observer: seen.observer(), CapabilityTTL: time.Minute})
+	s := aware(t, h, runtime.Options{Observe: runtime.ObserveOptions{Observer: seen.observer()},
+		Host: runtime.HostOptions{TTL: time.Minute}})
 	c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
 	c.ask(t, "tools/list", "", nil)
 	if got := seen.taken(t, 1).cached; !slices.Contains(got, "capabilities false") {
@@ -507,13 +513,17 @@ func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
 	t.Parallel()
 	var none *nobody
 	var noTasks *task.Memory
-	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(), Observer: none,
-		Tasks: noTasks, Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck}},
+	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(),
+		Observe: runtime.ObserveOptions{
+			Observer:  none,
+			Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck},
+		},
+		Tasks: runtime.TaskOptions{Store: noTasks}},
 		directory(&desk{}))
 	for _, want := range []string{
-		"Options.Observer is a nil *runtime_test.nobody", "Options.Tasks is a nil *task.Memory",
-		`Options.Readiness["db"] is nil: give it a check, or remove it`,
-		`Options.Readiness has a check named "": give it a name`,
+		"Options.Observe.Observer is a nil *runtime_test.nobody", "Options.Tasks.Store is a nil *task.Memory",
+		`Options.Observe.Readiness["db"] is nil: give it a check, or remove it`,
+		`Options.Observe.Readiness has a check named "": give it a name`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %s", err, want)

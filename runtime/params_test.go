@@ -127,7 +127,8 @@ type greeting struct {
 // servers with everything that secrets could be sent to, whose records and logs go to out.
 func plantedServers(t *testing.T, out io.Writer) map[string]*runtime.Server {
 	options := runtime.Options{Logger: slog.New(slog.NewTextHandler(out,
-		&slog.HandlerOptions{Level: slog.LevelDebug})), Audit: audit.JSONLines(out),
+		&slog.HandlerOptions{Level: slog.LevelDebug})),
+		Audit:     runtime.AuditOptions{Sink: audit.JSONLines(out)},
 		Anonymous: true}
 	own := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
 	err := mcp.AddReceivingCustomMethod(own, "custom/greet",
@@ -249,7 +250,7 @@ func TestSecretsInAnswersToQuestionsThatDoNotFitStayOutOfAnswersAndLogs(t *testi
 		var logged journal
 		var runs atomic.Int32
 		s := newServer(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil)),
-			Audit: audit.JSONLines(&logged)}, asker(&runs))
+			Audit: runtime.AuditOptions{Sink: audit.JSONLines(&logged)}}, asker(&runs))
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		done := make(chan error, 1)

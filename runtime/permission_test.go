@@ -160,10 +160,12 @@ func contentIn(era, value string) string {
 func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
 	p := &purse{}
 	sink := &keeper{}
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: p,
-		Roots: roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}), Audit: sink,
-		GrantDefaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md",
-			Unrestricted: true}}},
+	s := newServer(t, runtime.Options{Anonymous: true, Grants: runtime.GrantOptions{
+		Source: p,
+		Roots:  roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}),
+		Defaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md",
+			Unrestricted: true}},
+	}, Audit: runtime.AuditOptions{Sink: sink}},
 		permitting(reading, readAll))
 	url := serve(t, s)
 	for _, era := range eras {
@@ -210,7 +212,8 @@ func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
 	}
 	t.Cleanup(func() { opened.Close() })
 	opened.RefuseHardLinks = true
-	s := newServer(t, runtime.Options{Grants: p, Roots: opened, Audit: sink},
+	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p, Roots: opened},
+		Audit: runtime.AuditOptions{Sink: sink}},
 		permitting(reading, readAll))
 	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
 	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
@@ -231,8 +234,10 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 		"is late": func() { <-time.After(time.Hour) }} {
 		synctest.Test(t, func(t *testing.T) {
 			files := make(chan *os.File, 1)
-			s := newServer(t, runtime.Options{Grants: p,
-				Roots: roots(t, map[string]string{"a": "A"})},
+			s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{
+				Source: p,
+				Roots:  roots(t, map[string]string{"a": "A"}),
+			}},
 				permitting(reading, func(ctx context.Context, _ named) (string, error) {
 					f, err := grant.File(ctx, "path")
 					files <- f
@@ -253,7 +258,7 @@ func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
 	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *",
 		Unrestricted: true},
 		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
-	s := newServer(t, runtime.Options{Grants: p},
+	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p}},
 		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
 			Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
 			func(ctx context.Context, _ named) (string, error) {
@@ -298,8 +303,9 @@ func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
 }
 
 func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
-	full := runtime.Options{Grants: &purse{}, Roots: roots(t, nil), Sandbox: &box{},
-		Logger: quiet()}
+	full := runtime.Options{Grants: runtime.GrantOptions{Source: &purse{}, Roots: roots(t, nil)},
+		Sandbox: &box{},
+		Logger:  quiet()}
 	answered := func(ctx context.Context, call toolset.Call) (toolset.Result,
 		error) {
 		return toolset.Done(nil)
@@ -308,32 +314,28 @@ func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
 		tool    toolset.Tool
 		without func(*runtime.Options)
 	}{
-		"set Options.Grants": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Grants = nil }},
-		"set Options.Roots": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Roots = nil }},
+		"set Options.Grants.Source": {toolset.Tool{Allow: reading.Allow},
+			func(o *runtime.Options) { o.Grants.Source = nil }},
+		"set Options.Grants.Roots": {toolset.Tool{Allow: reading.Allow},
+			func(o *runtime.Options) { o.Grants.Roots = nil }},
 		"isolate=process of": {toolset.Tool{Isolate: "x"},
 			func(o *runtime.Options) { o.Sandbox = nil }},
-		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
-			func(o *runtime.Options) { o.Sandbox = nil }},
-		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1,
-			Per: time.Minute}}}, func(o *runtime.Options) { o.Sandbox = nil }},
 		"nil *runtime_test.b": {toolset.Tool{},
 			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
 		"nil *runtime_test.p": {toolset.Tool{},
-			func(o *runtime.Options) { o.Grants = (*purse)(nil) }},
+			func(o *runtime.Options) { o.Grants.Source = (*purse)(nil) }},
 		"no helper is there": {toolset.Tool{Isolate: "x"},
 			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
-		"Options.GrantDefaults: ": {toolset.Tool{}, func(o *runtime.Options) {
-			o.GrantDefaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
+		"Options.Grants.Defaults: ": {toolset.Tool{}, func(o *runtime.Options) {
+			o.Grants.Defaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
 				Unrestricted: true}}
 		}},
 		`file.read pubic/** restricted: unknown root "pubic"; the roots are docs`: {
 			toolset.Tool{},
-			func(o *runtime.Options) { o.GrantDefaults = grant.Minimal("pubic") }},
+			func(o *runtime.Options) { o.Grants.Defaults = grant.Minimal("pubic") }},
 		"the only kinds of file. are file.read and file.write": {toolset.Tool{},
 			func(o *runtime.Options) {
-				o.GrantDefaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
+				o.Grants.Defaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
 					Unrestricted: true}}
 			}},
 	} {
@@ -360,15 +362,16 @@ func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	var logged journal
 	tool := toolset.Tool{Name: "push",
 		Allow: []toolset.Allow{{Kind: "queue.push", Argument: "queue"}}}
-	newServer(t, runtime.Options{Logger: logged.logger(), GrantDefaults: []grant.Permission{
-		{Type: "queue.push", Resource: "mail", Unrestricted: true},
-		{Type: "queue.push", Resource: "post"},
-		{Type: "queue.psuh", Resource: "mail", Unrestricted: true},
-		{Type: "db.read", Resource: "prices", Unrestricted: true},
-		{Type: grant.SystemCommand, Resource: "echo **"},
-	}}, permitting(tool, readAll))
+	newServer(t, runtime.Options{Logger: logged.logger(),
+		Grants: runtime.GrantOptions{Defaults: []grant.Permission{
+			{Type: "queue.push", Resource: "mail", Unrestricted: true},
+			{Type: "queue.push", Resource: "post"},
+			{Type: "queue.psuh", Resource: "mail", Unrestricted: true},
+			{Type: "db.read", Resource: "prices", Unrestricted: true},
+			{Type: grant.SystemCommand, Resource: "echo **"},
+		}}}, permitting(tool, readAll))
 	text := logged.String()
-	if n := strings.Count(text, "Options.GrantDefaults"); n != 3 ||
+	if n := strings.Count(text, "Options.Grants.Defaults"); n != 3 ||
 		!strings.Contains(text, "no tool has queue.psuh; did you mean queue.push?") ||
 		!strings.Contains(text, `no tool has db.read"`) ||
 		!strings.Contains(text, "queue.push post restricted has no effect, because no tool with "+
@@ -380,7 +383,7 @@ func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 // TestServerNamesItsRoots: by them, and by nothing of where they are, an admin learns what can be
 // granted.
 func TestServerNamesItsRoots(t *testing.T) {
-	if got := newServer(t, runtime.Options{Roots: roots(t, nil)},
+	if got := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Roots: roots(t, nil)}},
 		toolsetOf(nil)).Roots(); len(got) != 1 || got[0] != "docs" {
 		t.Error(got)
 	}
@@ -428,8 +431,10 @@ func BenchmarkDecision(b *testing.B) {
 					}
 					return toolset.Done(nil)
 				}}
-			s := newServer(b, runtime.Options{Grants: p,
-				Roots: roots(b, map[string]string{"24/x": "X"})}, toolsetOf([]toolset.Tool{tool}))
+			s := newServer(b, runtime.Options{Grants: runtime.GrantOptions{
+				Source: p,
+				Roots:  roots(b, map[string]string{"24/x": "X"}),
+			}}, toolsetOf([]toolset.Tool{tool}))
 			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(),
 				&mcp.CallToolParams{Name: "a"}); err != nil {
 				b.Fatal(err)
@@ -453,9 +458,11 @@ func BenchmarkDecision(b *testing.B) {
 }
 
 func TestOfferNeedsSomewhereToAsk(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Grants: &purse{}, OfferRequests: true, Logger: quiet()},
+	_, err := runtime.New(runtime.Options{
+		Grants: runtime.GrantOptions{Source: &purse{}, Offer: true},
+		Logger: quiet()},
 		oneTool("a", nil))
-	if err == nil || !strings.Contains(err.Error(), "Options.OfferRequests is set") {
+	if err == nil || !strings.Contains(err.Error(), "Options.Grants.Offer is set") {
 		t.Error(err)
 	}
 }

@@ -109,7 +109,8 @@ func (r *record) Record(_ context.Context, e audit.Event) error {
 func talked(t *testing.T) (answers map[string]string, events []string) {
 	t.Helper()
 	sink := &record{}
-	s := newServer(t, runtime.Options{Audit: sink, PageSize: 1000}, echo())
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+		Lists: runtime.ListOptions{PageSize: 1000}}, echo())
 	url := serve(t, s)
 	var mu sync.Mutex
 	answers = map[string]string{}

@@ -383,7 +383,7 @@ func (pr *probing) start(sdk bool) {
 			}
 		})
 	} else {
-		options := runtime.Options{Anonymous: true, PageSize: pages}
+		options := runtime.Options{Anonymous: true, Lists: runtime.ListOptions{PageSize: pages}}
 		if pr.kind == "auth" {
 			options.Anonymous = false
 			options.Identity = guarded{identity.Bearer(probeVerify), identity.Resource{

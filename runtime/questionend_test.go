@@ -83,8 +83,8 @@ func TestQuestionsEndWithTheirSession(t *testing.T) {
 	for name := range askers(t, runtime.Options{}) {
 		t.Run("idle/"+name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := askers(t, runtime.Options{SessionTimeout: time.Minute,
-					MaxUserSessions: 1})[name]
+				s := askers(t, runtime.Options{
+					HTTP: runtime.HTTPOptions{SessionTimeout: time.Minute, MaxPerUser: 1}})[name]
 				url, client := serve(t, s), mcptest.HTTPClient(tokens["Viewer"])
 				c := leaveBy(t, &raw{url: url, token: tokens["Viewer"], era: "2025-11-25",
 					client: *client})

@@ -42,8 +42,8 @@ func TestServerIsReadyWhileItsChecksPass(t *testing.T) {
 			return nil
 		}
 		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
-			Readiness: map[string]func(context.Context) error{
-				"database": check, "fine": func(context.Context) error { return nil }}},
+			Observe: runtime.ObserveOptions{Readiness: map[string]func(context.Context) error{
+				"database": check, "fine": func(context.Context) error { return nil }}}},
 			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
@@ -98,7 +98,8 @@ func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	t.Parallel()
 	asked := false
 	checks := map[string]func(context.Context) error{"db": func(context.Context) error { asked = true; return nil }}
-	closed, err := runtime.New(runtime.Options{Logger: quiet(), Readiness: checks},
+	closed, err := runtime.New(runtime.Options{Logger: quiet(),
+		Observe: runtime.ObserveOptions{Readiness: checks}},
 		directory(&desk{}))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +107,8 @@ func TestServerWithoutIdentityOrThatShutsDownIsNotReady(t *testing.T) {
 	if status, _ := asksReady(closed)(); status != 503 || asked {
 		t.Errorf("nobody can be admitted: %d, asked %v", status, asked)
 	}
-	s := newServer(t, runtime.Options{Readiness: checks}, directory(&desk{}))
+	s := newServer(t, runtime.Options{
+		Observe: runtime.ObserveOptions{Readiness: checks}}, directory(&desk{}))
 	ready := asksReady(s)
 	if status, _ := ready(); status != 200 || !asked {
 		t.Errorf("%d, asked %v", status, asked)
@@ -138,7 +140,8 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines
 		sink, full := new(readySink), errors.New("no space left on device")
-		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo), Audit: audit.Multi(sink)},
+		s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo),
+			Audit: runtime.AuditOptions{Sink: audit.Multi(sink)}},
 			directory(&desk{}))
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
@@ -156,7 +159,7 @@ func TestAuditSinkIsACheckOfReadiness(t *testing.T) {
 		}
 		failed, passed := log.of(t, "the server is not ready"),
 			log.of(t, "a readiness check passes again")
-		if len(failed) != 1 || failed[0]["check"] != "Options.Audit" ||
+		if len(failed) != 1 || failed[0]["check"] != "Options.Audit.Sink" ||
 			failed[0]["error"] != full.Error() || len(passed) != 1 {
 			t.Errorf("%v, %v", failed, passed)
 		}

@@ -171,8 +171,8 @@ func TestNothingThatNarrowsWidens(t *testing.T) {
 	denials := []access.Denial{access.Conceal, access.Forbid}
 	rapid.Check(t, func(rt *rapid.T) {
 		options := runtime.Options{Anonymous: true, Logger: quiet(), Identity: users(),
-			ListAll: rapid.Bool().Draw(rt, "all"),
-			Denial:  rapid.SampledFrom(denials).Draw(rt, "denial")}
+			Lists:  runtime.ListOptions{ListAll: rapid.Bool().Draw(rt, "all")},
+			Access: runtime.AccessOptions{Denial: rapid.SampledFrom(denials).Draw(rt, "denial")}}
 		some := rapid.SliceOf(rapid.SampledFrom(depotTools))
 		set, column, query := depot(), len(callers)-1, "?"
 		measure := func() (listed, callable []string) {
@@ -217,7 +217,8 @@ func TestNothingThatNarrowsWidens(t *testing.T) {
 func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
 	t.Parallel()
 	for ttl, want := range map[time.Duration]int{0: 0, 1500 * time.Millisecond: 1500} {
-		s := newServer(t, runtime.Options{ListTTL: ttl}, directory(&desk{}), library())
+		s := newServer(t, runtime.Options{
+			Lists: runtime.ListOptions{TTL: ttl}}, directory(&desk{}), library())
 		session := connectHTTP(t, serve(t, s), tokens["Admin"], "2026-07-28")
 		tools, err := session.ListTools(t.Context(), nil)
 		if err != nil {
@@ -243,8 +244,9 @@ func TestListsAreKeptAsLongAsTheOptionAllows(t *testing.T) {
 		}
 	}
 	for _, ttl := range []time.Duration{-1, 25 * time.Hour} {
-		_, err := runtime.New(runtime.Options{ListTTL: ttl}, directory(&desk{}))
-		if err == nil || !strings.Contains(err.Error(), "Options.ListTTL is") {
+		_, err := runtime.New(runtime.Options{
+			Lists: runtime.ListOptions{TTL: ttl}}, directory(&desk{}))
+		if err == nil || !strings.Contains(err.Error(), "Options.Lists.TTL is") {
 			t.Errorf("%v: %v", ttl, err)
 		}
 	}

@@ -128,7 +128,8 @@ func TestCallGoesOnWhenItsHandlerHasClosedItsStream(t *testing.T) {
 			return toolset.Native(&mcp.CallToolResult{}, map[string]any{"ended": ctx.Err() != nil}, nil)
 		}).Generated()
 		g.Tools[0].SDK, g.Tools[0].Timeout = true, time.Hour
-		s := newServer(t, runtime.Options{SessionTimeout: time.Minute}, toolset.NewToolset(g))
+		s := newServer(t, runtime.Options{
+			HTTP: runtime.HTTPOptions{SessionTimeout: time.Minute}}, toolset.NewToolset(g))
 		c := newRaw(t, serve(t, s), tokens["Member"], "2025-11-25")
 		stream := c.stream(t, "POST", c.request("tools/call", `"name":"work"`), "")
 		var last string

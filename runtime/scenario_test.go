@@ -93,7 +93,7 @@ type scenarioWorld struct {
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 	w := &scenarioWorld{t: t, users: maps.Clone(scenarioUsers), proceed: make(chan struct{}, 10),
 		storeFails: map[string]string{}}
-	options := runtime.Options{Audit: w, Logger: w.logger()}
+	options := runtime.Options{Audit: runtime.AuditOptions{Sink: w}, Logger: w.logger()}
 	var sets []toolset.Toolset
 	if text, ok := setup.Sections["users"]; ok {
 		w.users = map[string]scenarioUser{"nobody": {}}
@@ -135,7 +135,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			} else if value == "greek" {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
-			options.Catalogs = w.shelf
+			options.Catalogs.Source = w.shelf
 		case "replacing":
 			if value == "no" {
 				continue
@@ -146,10 +146,10 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			if value == "none" {
 				continue
 			}
-			options.Tasks = scenarioStore{task.NewMemory(), w}
+			options.Tasks.Store = scenarioStore{task.NewMemory(), w}
 		case "host":
 			w.host = newHost(nil)
-			options.PermissionAware, options.Capabilities = true, w.host
+			options.Host.Source = w.host
 		default:
 			setOption(t, &options, key, value)
 		}
@@ -173,9 +173,11 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 
 // setOption sets an option of a simple type.
 func setOption(t testing.TB, options *runtime.Options, name, value string) {
-	field := reflect.ValueOf(options).Elem().FieldByName(name)
-	if !field.IsValid() {
-		t.Fatalf("the server has no option %s", name)
+	field := reflect.ValueOf(options).Elem()
+	for part := range strings.SplitSeq(name, ".") {
+		if field = field.FieldByName(part); !field.IsValid() {
+			t.Fatalf("the server has no option %s", name)
+		}
 	}
 	var err error
 	switch v := field.Addr().Interface().(type) {

@@ -53,7 +53,7 @@ type Server struct {
 	close    context.CancelFunc
 
 	authenticator *principal.Authenticator
-	host          *principal.Host // nil without Options.PermissionAware
+	host          *principal.Host // nil without Options.Host.Source
 	grants        *invoke.Grants  // nil without grants
 	policy        *discovery.Policy
 	catalogs      *discovery.Catalogs
@@ -82,7 +82,7 @@ type Server struct {
 // debugtools, names it only if there is no other. Each toolset must declare the same role
 // hierarchy, or none. No name of a tool may occur twice.
 //
-// New checks all of this, the options, and the host of Options.Capabilities. Its error has a line
+// New checks all of this, the options, and the host of Options.Host.Source. Its error has a line
 // for each problem, with the field or the tool, and the cure. New opens no port and calls no
 // handler. It may be called several times.
 //
@@ -96,7 +96,7 @@ func New(options Options, toolsets ...toolset.Toolset) (*Server, error) {
 			errors.New("Options.Adopt is for runtime.Adopt only: remove it"))
 	}
 	c, err := compose(opts, toolsets)
-	if err = errors.Join(optsErr, err, c.describe(opts.Descriptions)); err != nil {
+	if err = errors.Join(optsErr, err, c.describe(opts.Texts.Descriptions)); err != nil {
 		return nil, startError{err}
 	}
 	c.info.Version = cmp.Or(c.info.Version, versionOf(debug.ReadBuildInfo()))
@@ -124,7 +124,7 @@ func (c *composed) implementation() *mcp.Implementation {
 func assemble(opts Options, c composed, server *mcp.Server, brief bool) (*Server, error) {
 	s := &Server{
 		opts: opts, composed: c, brief: brief, pool: worker.NewPool(), active: worker.NewGroup(),
-		observer: guard.NewObserver(opts.Observer, opts.Logger)}
+		observer: guard.NewObserver(opts.Observe.Observer, opts.Logger)}
 	s.closing, s.close = context.WithCancel(context.Background())
 	if err := s.build(server); err != nil {
 		s.close()
@@ -136,7 +136,7 @@ func assemble(opts Options, c composed, server *mcp.Server, brief bool) (*Server
 // build makes the packages of the kernel from the ground up, and then what needs a whole server.
 func (s *Server) build(server *mcp.Server) error {
 	opts := s.opts
-	if opts.PermissionAware {
+	if opts.Host.Source != nil {
 		s.table = s.table.Aware()
 	}
 	err := errors.Join(s.buildIdentity(), s.buildGrants(), s.buildAdminRole(), s.buildHost())
@@ -144,15 +144,15 @@ func (s *Server) build(server *mcp.Server) error {
 		return err
 	}
 	s.warnOfUnusedDefaults()
-	start := isolate.Start{BestEffort: opts.SandboxBestEffort, Logger: opts.Logger}
-	if err := invoke.StartSandbox(opts.Sandbox, start, opts.Roots, s.tools); err != nil {
+	start := isolate.Start{Logger: opts.Logger}
+	if err := invoke.StartSandbox(opts.Sandbox, start, opts.Grants.Roots, s.tools); err != nil {
 		return err
 	}
 	if err := s.buildDiscovery(); err != nil {
 		return err
 	}
 	s.instructions, err = discovery.NewInstructions(discovery.InstructionsConfig{
-		Policy: s.policy, Text: opts.Instructions, Func: opts.InstructionsFor,
+		Policy: s.policy, Text: opts.Texts.Instructions, Func: opts.Texts.InstructionsFor,
 		Aliases: s.aliases, Hidden: s.hiddenNames, Pool: s.pool, Log: opts.Logger}, opts.Anonymous)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *Server) build(server *mcp.Server) error {
 	s.buildTransport()
 	if names := s.table.RecordedPermissions(); len(names) > 0 {
 		opts.Logger.Info("action= is recorded and not enforced: "+
-			"only permission-aware discovery enforces it", "names", names)
+			"Options.Host.RecordOnly is set", "names", names)
 	}
 	if opts.Admin != nil {
 		if s.beside, err = opts.Admin(s); err != nil {
@@ -177,10 +177,10 @@ func (s *Server) build(server *mcp.Server) error {
 	if s.host.Pending() != nil {
 		go s.awaitHost()
 	}
-	if opts.Catalogs != nil {
+	if opts.Catalogs.Source != nil {
 		go s.catalogs.Follow(s.closing, s.changes.RecheckSwitches, s.changes.RecheckCatalogs)
 	}
-	if opts.ResourceUpdates != nil && s.updates != nil {
+	if opts.Protocol.ResourceUpdates != nil && s.updates != nil {
 		go s.followUpdates()
 	}
 	return nil
@@ -201,20 +201,20 @@ func (s *Server) buildIdentity() error {
 	opts := s.opts
 	metadata, err := principal.MetadataOf(opts.Identity, s.table)
 	s.authenticator = principal.NewAuthenticator(principal.Config{
-		Identity: opts.Identity, Timeout: opts.IdentityTimeout, Table: s.table,
-		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker,
-		TrustedProxies: opts.TrustedProxies,
-		Audit:          opts.Audit, AuditTimeout: opts.AuditTimeout, Active: s.active})
+		Identity: opts.Identity, Timeout: opts.HTTP.IdentityTimeout, Table: s.table,
+		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Observe.Masker,
+		TrustedProxies: opts.HTTP.TrustedProxies,
+		Audit:          opts.Audit.Sink, AuditTimeout: opts.Audit.Timeout, Active: s.active})
 	return errors.Join(principal.CheckKnown(opts.Identity, s.table), err)
 }
 
 // buildGrants makes the grants, and checks that each tool has what its directives need.
 func (s *Server) buildGrants() (err error) {
 	opts := s.opts
-	s.grants, err = invoke.NewGrants(opts.Grants, opts.GrantDefaults, opts.Roots)
+	s.grants, err = invoke.NewGrants(opts.Grants.Source, opts.Grants.Defaults, opts.Grants.Roots)
 	has := invoke.Dependencies{
-		Grants: opts.Grants != nil || len(opts.GrantDefaults) > 0,
-		Roots:  opts.Roots != nil, Sandbox: opts.Sandbox != nil}
+		Grants: opts.Grants.Source != nil || len(opts.Grants.Defaults) > 0,
+		Roots:  opts.Grants.Roots != nil, Sandbox: opts.Sandbox != nil}
 	for _, name := range slices.Sorted(maps.Keys(s.tools)) {
 		err = errors.Join(err, invoke.CheckGuarded(s.tools[name], has))
 	}
@@ -233,8 +233,8 @@ func (s *Server) warnOfUnusedDefaults() {
 			}
 		}
 	}
-	for _, p := range s.opts.GrantDefaults {
-		text := "Options.GrantDefaults: "
+	for _, p := range s.opts.Grants.Defaults {
+		text := "Options.Grants.Defaults: "
 		switch {
 		case slices.Contains(used, p.Type):
 			if bool(p.Unrestricted) || slices.Contains(isolated, p.Type) {
@@ -257,35 +257,35 @@ func (s *Server) warnOfUnusedDefaults() {
 func (s *Server) buildAdminRole() error {
 	roles := s.table.Hierarchy()
 	highest := roles[len(roles)-1]
-	if s.admin = s.table.Rank(cmp.Or(s.opts.AdminRole, highest)); s.admin == 0 {
-		return fmt.Errorf("Options.AdminRole is %q, which is not a role of %s: use one of them, or "+
+	if s.admin = s.table.Rank(cmp.Or(s.opts.Access.AdminRole, highest)); s.admin == 0 {
+		return fmt.Errorf("Options.Access.AdminRole is %q, which is not a role of %s: use one of them, or "+
 			"leave it empty for %s",
-			s.opts.AdminRole, strings.Join(roles, " < "), highest)
+			s.opts.Access.AdminRole, strings.Join(roles, " < "), highest)
 	}
 	return nil
 }
 
 func (s *Server) buildHost() (err error) {
 	opts := s.opts
-	if !opts.PermissionAware {
+	if opts.Host.RecordOnly {
 		return nil
-	} else if request.IsNil(opts.Capabilities) {
-		return principal.NoAdapterError(s.table)
+	} else if opts.Host.Source == nil {
+		return principal.CheckUnaware(s.table)
 	}
 	s.host, err = principal.NewHost(principal.HostConfig{
-		Source: opts.Capabilities, Timeout: opts.CapabilityTimeout, TTL: opts.CapabilityTTL,
-		Max: opts.MaxCapabilities, ServiceUsers: opts.ServiceUsers, Identity: opts.Identity,
+		Source: opts.Host.Source, Timeout: opts.Host.Timeout, TTL: opts.Host.TTL,
+		Max: maxHostUsers, ServiceUsers: opts.Host.ServiceUsers, Identity: opts.Identity,
 		Table: s.table, Anonymous: opts.Anonymous,
-		Pool: s.pool, Log: opts.Logger, Masker: opts.Masker, Looked: s.observer.Cached(),
+		Pool: s.pool, Log: opts.Logger, Masker: opts.Observe.Masker, Looked: s.observer.Cached(),
 		Loaded: func(p access.Principal) { s.changes.Loaded(p) }})
 	if err != nil {
 		return err
 	}
 	s.table = s.host.Table
-	if _, own := opts.Readiness[hostCheck]; !own {
-		opts.Readiness[hostCheck] = s.host.Ready
+	if _, own := opts.Observe.Readiness[hostCheck]; !own {
+		opts.Observe.Readiness[hostCheck] = s.host.Ready
 	}
-	if _, maps := opts.Capabilities.(capability.VerbMapper); maps {
+	if _, maps := opts.Host.Source.(capability.VerbMapper); maps {
 		return s.resources.CheckOverlaps(s.table) // equal permissions may differ now
 	}
 	return nil
@@ -324,13 +324,13 @@ func (s *Server) buildDiscovery() error {
 			readOnly = append(readOnly, name)
 		}
 	}
-	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Denial, ListAll: opts.ListAll,
+	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Access.Denial, ListAll: opts.Lists.ListAll,
 		ReadOnly: s.table.Named(readOnly), Apps: s.apps}
 	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
-		Source: opts.Catalogs, Declared: s.composed.catalogs, Policy: s.policy,
-		Strict: opts.CatalogStrict, Pool: s.pool, Log: opts.Logger, Masker: opts.Masker})
+		Source: opts.Catalogs.Source, Declared: s.composed.catalogs, Policy: s.policy,
+		Strict: opts.Catalogs.Strict, Pool: s.pool, Log: opts.Logger, Masker: opts.Observe.Masker})
 	s.lists = discovery.NewLists(discovery.ListsConfig{
-		Policy: s.policy, PageSize: opts.PageSize, TTLMs: int(opts.ListTTL.Milliseconds()),
+		Policy: s.policy, PageSize: opts.Lists.PageSize, TTLMs: int(opts.Lists.TTL.Milliseconds()),
 		Clone:   len(opts.Interceptors) > 0,
 		Adopted: s.isAdopted()})
 	s.list(s.lists)
@@ -339,7 +339,7 @@ func (s *Server) buildDiscovery() error {
 			all = own
 		}
 		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
-			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.CapabilityRecheck,
+			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.Host.Recheck,
 			Log: opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own)})
 	}
 	if s.haveUpdates() {
@@ -375,12 +375,12 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 	opts, adopted := s.opts, s.own.info != nil
 	intercepted := len(opts.Interceptors) > 0
 	var requests grant.Requests
-	if opts.OfferRequests {
-		requests = opts.Grants.(grant.Requests) // withDefaults has checked it
+	if opts.Grants.Offer {
+		requests = opts.Grants.Source.(grant.Requests) // withDefaults has checked it
 	}
 	s.facts = &request.Server{
 		Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
-		Log: opts.Logger, Masker: opts.Masker, GuardedTools: s.guardedTools(),
+		Log: opts.Logger, Masker: opts.Observe.Masker, GuardedTools: s.guardedTools(),
 		Protocols: mcp.SupportedProtocolVersions()}
 	identity := s.own.info
 	if !adopted {
@@ -390,10 +390,10 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 	s.guard = guard.New(guard.Config{
 		Deciding: guard.Deciding{Policy: s.policy, Catalogs: s.catalogs, Host: s.host,
 			Authenticator: s.authenticator, Aliases: s.aliases,
-			Sealer: invoke.NewSealer(opts.StateKey)},
-		Recording: guard.Recording{Audit: opts.Audit, AuditTimeout: opts.AuditTimeout,
-			AuditIntent: opts.AuditIntent, Observer: s.observer, Log: opts.Logger,
-			Masker: opts.Masker, Closing: s.closing},
+			Sealer: invoke.NewSealer(opts.Protocol.StateKey)},
+		Recording: guard.Recording{Audit: opts.Audit.Sink, AuditTimeout: opts.Audit.Timeout,
+			AuditIntent: opts.Audit.Intent, Observer: s.observer, Log: opts.Logger,
+			Masker: opts.Observe.Masker, Closing: s.closing},
 		Listing: guard.Listing{Server: identity, Capabilities: capabilities,
 			Instructions: s.instructions, Lists: s.lists, Changes: s.changes, Updates: s.updates},
 		Running: guard.Running{Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
@@ -401,14 +401,14 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 			Notify:       notify.Config{FlushTimeout: 2 * time.Second, Quiet: capabilities.Logging == nil},
 			Interceptors: opts.Interceptors,
 			Adopted:      adopted, Pool: s.pool, Active: s.active,
-			Tasks: registry, TasksLocal: opts.Tasks == nil, TaskRequest: upstream.TaskRequest,
+			Tasks: registry, TasksLocal: opts.Tasks.Store == nil, TaskRequest: upstream.TaskRequest,
 			Runner: invoke.NewRunner(invoke.Config{
 				Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
-				Grants: s.grants, Roots: opts.Roots, Sandbox: opts.Sandbox, Requests: requests,
+				Grants: s.grants, Roots: opts.Grants.Roots, Sandbox: opts.Sandbox, Requests: requests,
 				Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
 				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted,
 				Contained: intercepted || adopted,
-				Pool:      s.pool, Log: opts.Logger, Masker: opts.Masker})},
+				Pool:      s.pool, Log: opts.Logger, Masker: opts.Observe.Masker})},
 	})
 }
 
@@ -418,7 +418,7 @@ func (s *Server) buildSessions(server *mcp.Server) {
 		Versions: s.facts.Protocols}
 	if s.own.info != nil {
 		c.Adopted = &session.Adopted{Instructions: s.own.instructions, Tools: s.own.tools,
-			Descriptions: s.opts.Descriptions}
+			Descriptions: s.opts.Texts.Descriptions}
 	}
 	s.sessions = session.New(c)
 }
@@ -428,15 +428,15 @@ func (s *Server) buildTransport() {
 	opts := s.opts
 	s.transport = transport.Config{
 		Sessions: s.sessions, Authenticator: s.authenticator, Host: s.host,
-		Observer: s.observer, Active: s.active, Log: opts.Logger, Masker: opts.Masker,
+		Observer: s.observer, Active: s.active, Log: opts.Logger, Masker: opts.Observe.Masker,
 		Anonymous: opts.Anonymous, Closed: opts.Identity == nil && !opts.Anonymous,
-		Challenges: s.policy.Challenges(), AllowedOrigins: opts.AllowedOrigins,
-		AllowedHosts: opts.AllowedHosts, MaxBodyBytes: opts.MaxBodyBytes,
+		Challenges: s.policy.Challenges(), AllowedOrigins: opts.HTTP.Origins,
+		AllowedHosts: opts.HTTP.Hosts, MaxBodyBytes: opts.HTTP.MaxBody,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
-		SessionTimeout: opts.SessionTimeout, KeepAlive: opts.KeepAlive, StdioValue: opts.StdioValue,
-		Recheck: opts.CapabilityRecheck,
-		Limits:  session.Limits{Total: opts.MaxSessions, PerUser: opts.MaxUserSessions},
-		Ready:   transport.NewReadiness(opts.Readiness, s.pool, opts.Logger),
+		SessionTimeout: opts.HTTP.SessionTimeout, KeepAlive: opts.HTTP.KeepAlive, StdioValue: opts.Protocol.StdioValue,
+		Recheck: opts.Host.Recheck,
+		Limits:  session.Limits{Total: opts.HTTP.MaxSessions, PerUser: opts.HTTP.MaxPerUser},
+		Ready:   transport.NewReadiness(opts.Observe.Readiness, s.pool, opts.Logger),
 		Guard:   s.guard, Facts: s.facts, Events: resume.NewStore()}
 }
 

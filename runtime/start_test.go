@@ -69,7 +69,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 			[]toolset.Toolset{generated(func(g *toolset.Generated) {
 				g.Server.Name = ""
 			})}, "write //mcp:server name="},
-		"a permission alone": {runtime.Options{},
+		"a permission alone": {runtime.Options{Host: runtime.HostOptions{RecordOnly: true}},
 			[]toolset.Toolset{rule(access.Rule{Permission: access.Permission{App: "dcim",
 				Action: "view", Object: "device"}})},
 			`tool "t" has only the rule dcim.view_device, which only permission-aware discovery ` +
@@ -141,41 +141,49 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a header twice": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
 			t.Input = `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"R"},"b":{"type":"string","x-mcp-header":"R"}}}`
 		})}, "binds two properties to the header R"},
-		"an unknown denial": {runtime.Options{Denial: 9}, []toolset.Toolset{fine},
-			"Options.Denial is 9"},
-		"a negative number of sessions": {runtime.Options{MaxSessions: -1},
-			[]toolset.Toolset{fine}, "Options.MaxSessions is -1"},
-		"a negative share of sessions": {runtime.Options{MaxUserSessions: -1},
-			[]toolset.Toolset{fine}, "Options.MaxUserSessions is -1"},
-		"a negative time for the audit": {runtime.Options{AuditTimeout: -1},
-			[]toolset.Toolset{fine}, "Options.AuditTimeout is -1ns"},
-		"a negative page": {runtime.Options{PageSize: -1}, []toolset.Toolset{fine},
-			"Options.PageSize is -1"},
-		"a negative body": {runtime.Options{MaxBodyBytes: -1},
-			[]toolset.Toolset{fine}, "Options.MaxBodyBytes is -1"},
-		"a negative timeout of sessions": {runtime.Options{SessionTimeout: -1},
-			[]toolset.Toolset{fine}, "Options.SessionTimeout is -1ns"},
-		"a negative timeout of identity": {runtime.Options{IdentityTimeout: -1},
-			[]toolset.Toolset{fine}, "Options.IdentityTimeout is -1ns"},
+		"an unknown denial": {runtime.Options{
+			Access: runtime.AccessOptions{Denial: 9}}, []toolset.Toolset{fine},
+			"Options.Access.Denial is 9"},
+		"a negative number of sessions": {runtime.Options{
+			HTTP: runtime.HTTPOptions{MaxSessions: -1}},
+			[]toolset.Toolset{fine}, "Options.HTTP.MaxSessions is -1"},
+		"a negative share of sessions": {runtime.Options{HTTP: runtime.HTTPOptions{MaxPerUser: -1}},
+			[]toolset.Toolset{fine}, "Options.HTTP.MaxPerUser is -1"},
+		"a negative time for the audit": {runtime.Options{Audit: runtime.AuditOptions{Timeout: -1}},
+			[]toolset.Toolset{fine}, "Options.Audit.Timeout is -1ns"},
+		"a negative page": {runtime.Options{
+			Lists: runtime.ListOptions{PageSize: -1}}, []toolset.Toolset{fine},
+			"Options.Lists.PageSize is -1"},
+		"a negative body": {runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: -1}},
+			[]toolset.Toolset{fine}, "Options.HTTP.MaxBody is -1"},
+		"a negative timeout of sessions": {runtime.Options{
+			HTTP: runtime.HTTPOptions{SessionTimeout: -1}},
+			[]toolset.Toolset{fine}, "Options.HTTP.SessionTimeout is -1ns"},
+		"a negative timeout of identity": {runtime.Options{
+			HTTP: runtime.HTTPOptions{IdentityTimeout: -1}},
+			[]toolset.Toolset{fine}, "Options.HTTP.IdentityTimeout is -1ns"},
 		"a nil interceptor": {runtime.Options{Interceptors: []intercept.Middleware{nil}},
 			[]toolset.Toolset{fine}, "Options.Interceptors[0] is nil"},
-		"a role that is not": {runtime.Options{AdminRole: "Root"},
+		"a role that is not": {runtime.Options{Access: runtime.AccessOptions{AdminRole: "Root"}},
 			[]toolset.Toolset{fine},
-			`Options.AdminRole is "Root", which is not a role of Viewer < Member < Manager < Admin`},
-		"an origin with a path": {runtime.Options{AllowedOrigins: []string{"https://a.example/"}},
-			[]toolset.Toolset{fine}, `Options.AllowedOrigins has "https://a.example/"`},
-		"any origin": {runtime.Options{AllowedOrigins: []string{"*"}},
-			[]toolset.Toolset{fine}, `Options.AllowedOrigins has "*"`},
-		"a host with a port": {runtime.Options{AllowedHosts: []string{"a.example:80"}},
-			[]toolset.Toolset{fine}, `Options.AllowedHosts has "a.example:80"`},
-		"a short key": {runtime.Options{StateKey: []byte("short")},
-			[]toolset.Toolset{fine}, "Options.StateKey has 5 bytes"},
+			`Options.Access.AdminRole is "Root", which is not a role of Viewer < Member < Manager < Admin`},
+		"an origin with a path": {runtime.Options{
+			HTTP: runtime.HTTPOptions{Origins: []string{"https://a.example/"}}},
+			[]toolset.Toolset{fine}, `Options.HTTP.Origins has "https://a.example/"`},
+		"any origin": {runtime.Options{HTTP: runtime.HTTPOptions{Origins: []string{"*"}}},
+			[]toolset.Toolset{fine}, `Options.HTTP.Origins has "*"`},
+		"a host with a port": {runtime.Options{
+			HTTP: runtime.HTTPOptions{Hosts: []string{"a.example:80"}}},
+			[]toolset.Toolset{fine}, `Options.HTTP.Hosts has "a.example:80"`},
+		"a short key": {runtime.Options{
+			Protocol: runtime.ProtocolOptions{StateKey: []byte("short")}},
+			[]toolset.Toolset{fine}, "Options.Protocol.StateKey has 5 bytes"},
 		"a verifier that is nil": {runtime.Options{Identity: identity.Bearer(nil)},
 			[]toolset.Toolset{fine}, "Options.Identity: identity.Bearer has no verifier"},
 		"tokens that are not hashed": {runtime.Options{Identity: identity.Static(map[string]access.Principal{"secret-token": {Subject: "ada"}})}, []toolset.Toolset{fine}, `Options.Identity: identity.Static: the key of principal "ada" is not a token hash`},
 		"a token of a misspelt role": {runtime.Options{Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", Role: "admin"}})}, []toolset.Toolset{fine}, `Options.Identity: principal "ada": the principal's role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
-		"a nil sink": {runtime.Options{Audit: (*keeper)(nil)},
-			[]toolset.Toolset{fine}, "Options.Audit is a nil *runtime_test.keeper"},
+		"a nil sink": {runtime.Options{Audit: runtime.AuditOptions{Sink: (*keeper)(nil)}},
+			[]toolset.Toolset{fine}, "Options.Audit.Sink is a nil *runtime_test.keeper"},
 		"a nil source": {runtime.Options{Identity: (*nilSource)(nil)},
 			[]toolset.Toolset{fine}, "Options.Identity is a nil *runtime_test.nilSource"},
 	} {
@@ -194,7 +202,8 @@ type nilSource struct{ identity.Source }
 
 func TestNewReportsEverythingAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := runtime.New(runtime.Options{Logger: quiet(), PageSize: -1, Denial: 9},
+	_, err := runtime.New(runtime.Options{Logger: quiet(),
+		Lists: runtime.ListOptions{PageSize: -1}, Access: runtime.AccessOptions{Denial: 9}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "example.com/p", Receivers: []any{nil}, Tools: []toolset.Tool{{Name: "a b"}},
 			Table: access.Table{Roles: []string{"A", "A"},
@@ -244,7 +253,7 @@ func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
 func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
 	t.Parallel()
 	var log journal
-	newServer(t, runtime.Options{Logger: log.logger()},
+	newServer(t, runtime.Options{Logger: log.logger(), Host: runtime.HostOptions{RecordOnly: true}},
 		toolsetOf([]toolset.Tool{good("a"), good("b")},
 			access.Rule{Tool: "a", Authenticated: true, Permission: access.Permission{App: "dcim",
 				Action: "view", Object: "device"}}))
@@ -262,7 +271,7 @@ func TestToolsDenialOverridesTheServers(t *testing.T) {
 		access.Rule{Tool: "plain", MinRole: admin})
 	for denial, plain := range map[access.Denial]string{access.DenialDefault: "unknown tool",
 		access.Conceal: "unknown tool", access.Forbid: "403 Forbidden"} {
-		s := newServer(t, runtime.Options{Denial: denial}, set)
+		s := newServer(t, runtime.Options{Access: runtime.AccessOptions{Denial: denial}}, set)
 		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
 		for tool, want := range map[string]string{"told": "403 Forbidden", "hidden": "unknown tool",
 			"plain": plain} {
@@ -286,7 +295,7 @@ func TestScopesAreEnforced(t *testing.T) {
 	set := toolsetOf([]toolset.Tool{good("both"), good("one")},
 		access.Rule{Tool: "both", MinRole: member, Scopes: []string{"read", "write"}},
 		access.Rule{Tool: "one", Scopes: []string{"read"}})
-	s := newServer(t, runtime.Options{Audit: audit.Slog(quiet())}, set)
+	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: audit.Slog(quiet())}}, set)
 	for _, test := range []struct {
 		p    access.Principal
 		want string

@@ -34,14 +34,26 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	var log lines
 	_, err := runtime.New(runtime.Options{
-		Identity: leaky{"t0psecret"}, Anonymous: true, Audit: &keeper{}, Denial: access.Forbid,
-		AdminRole: "Manager", Logger: log.at(slog.LevelInfo),
-		Observer: watchers{}, Readiness: map[string]func(context.Context) error{"b": nothingToCheck,
-			"a": nothingToCheck},
-		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"},
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, MaxBodyBytes: 5,
-		MaxSessions: 7, SessionTimeout: time.Minute, Path: "/tools/mcp",
-		StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret"),
+		Identity: leaky{"t0psecret"}, Anonymous: true,
+		Audit:  runtime.AuditOptions{Sink: &keeper{}},
+		Access: runtime.AccessOptions{Denial: access.Forbid, AdminRole: "Manager"},
+		Logger: log.at(slog.LevelInfo),
+		Observe: runtime.ObserveOptions{
+			Observer: watchers{},
+			Readiness: map[string]func(context.Context) error{"b": nothingToCheck,
+				"a": nothingToCheck},
+		},
+		HTTP: runtime.HTTPOptions{
+			Origins:        []string{"https://app.example"},
+			Hosts:          []string{"mcp.example"},
+			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")},
+			MaxBody:        5,
+			MaxSessions:    7,
+			SessionTimeout: time.Minute,
+			Path:           "/tools/mcp",
+		},
+		Protocol: runtime.ProtocolOptions{
+			StateKey: []byte("t0psecret-t0psecret-t0psecret-t0psecret")},
 	}, directory(&desk{}), library())
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +100,7 @@ func TestServerThatCannotStartLogsNoConfiguration(t *testing.T) {
 	t.Parallel()
 	var log lines
 	if _, err := runtime.New(runtime.Options{Logger: log.at(slog.LevelDebug), Identity: users(),
-		AdminRole: "King"}, directory(&desk{})); err == nil {
+		Access: runtime.AccessOptions{AdminRole: "King"}}, directory(&desk{})); err == nil {
 		t.Error("it starts")
 	}
 	if all := log.of(t, "MCP server"); all != nil {
@@ -130,9 +142,13 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 	if line := start(terminal, terminal, runtime.Options{}); date+len(line) > 200 || line != usual {
 		t.Errorf("%d bytes: %s", date+len(line), line)
 	}
-	wider := runtime.Options{ListAll: true, AdminRole: "Manager",
-		AllowedOrigins: []string{"https://app.example"}, AllowedHosts: []string{"mcp.example"},
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}}
+	wider := runtime.Options{Lists: runtime.ListOptions{ListAll: true},
+		Access: runtime.AccessOptions{AdminRole: "Manager"},
+		HTTP: runtime.HTTPOptions{
+			Origins:        []string{"https://app.example"},
+			Hosts:          []string{"mcp.example"},
+			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")},
+		}}
 	if line := start(terminal, terminal, wider); line != usual+" admin_role=Manager list_all=true "+
 		"allowed_origins=[https://app.example] allowed_hosts=[mcp.example] "+
 		"trusted_proxies=[10.1.2.0/24]" {

@@ -107,7 +107,7 @@ func TestStreamOfACallerWithoutAUserOfTheHost(t *testing.T) {
 						}
 					}
 				}
-				s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: host,
+				s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: host},
 					Identity: source.source()}, toolset.NewToolset(g))
 				c := newRaw(t, serve(t, s), presented, era)
 				w, seen := openStream(t, c, "lib://safe"), 0
@@ -164,7 +164,8 @@ func TestChangesAreThoseOfThePresentCaller(t *testing.T) {
 	for _, era := range eras {
 		synctest.Test(t, func(t *testing.T) {
 			shelf, source := &shelf{}, newChanging("Admin")
-			s := newServer(t, runtime.Options{Identity: source.source(), Catalogs: shelf},
+			s := newServer(t, runtime.Options{Identity: source.source(),
+				Catalogs: runtime.CatalogOptions{Source: shelf}},
 				directory(&desk{}))
 			c := listening(t, s, serve(t, s), "token", era)
 			c.notified()

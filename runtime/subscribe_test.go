@@ -129,7 +129,7 @@ func (r *relay) FollowUpdates(context.Context) <-chan string {
 
 func TestUpdatesReachTheClientsOfAllReplicas(t *testing.T) {
 	relayed := &relay{followers: []chan string{make(chan string, 9), make(chan string, 9)}}
-	options := runtime.Options{ResourceUpdates: relayed}
+	options := runtime.Options{Protocol: runtime.ProtocolOptions{ResourceUpdates: relayed}}
 	one := newServer(t, options, updating())
 	other := newServer(t, options, updating())
 	waitFor(t, func() bool {

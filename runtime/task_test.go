@@ -238,8 +238,11 @@ func TestGrantsOfARunThatAsksAreRecorded(t *testing.T) {
 		p, sink := &purse{}, &keeper{}
 		allowed := grant.Permission{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}
 		p.put(client("Member"), allowed)
-		options := runtime.Options{Grants: p, Roots: roots(t, map[string]string{"a.md": "A"}),
-			Audit: sink}
+		options := runtime.Options{Grants: runtime.GrantOptions{
+			Source: p,
+			Roots:  roots(t, map[string]string{"a.md": "A"}),
+		},
+			Audit: runtime.AuditOptions{Sink: sink}}
 		url := serve(t, newServer(t, options,
 			askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})))
 		c := newTasks(url, tokens["Member"])
@@ -285,7 +288,9 @@ func TestHandlerOfACancelledTaskDoesNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
-		s, url := taskServer(t, j, runtime.Options{Tasks: hastyStore{task.NewMemory()}, Audit: sink})
+		s, url := taskServer(t, j, runtime.Options{
+			Tasks: runtime.TaskOptions{Store: hastyStore{task.NewMemory()}},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		newTasks(url, "ada/ide/Member").start(t, "slow", "")
 		if err := s.Shutdown(t.Context()); err != nil { // waits for the run
 			t.Error(err)
@@ -309,7 +314,8 @@ func TestEndOfALostTaskIsRecordedOnce(t *testing.T) {
 		for _, tool := range []string{"slow", "ask"} {
 			j, store, sink := newJob(), &created{Store: task.NewMemory()}, &keeper{}
 			begun := make(chan struct{})
-			s, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink,
+			s, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+				Audit: runtime.AuditOptions{Sink: sink},
 				Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
 					return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
 						close(begun)
@@ -359,8 +365,9 @@ func TestTaskWhoseRequestPanicsEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, store := newJob(), &created{Store: task.NewMemory()}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store,
-			Audit: &failingOn{kind: audit.ToolCalled}, Logger: slog.New(panickingAt{quiet().Handler(),
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: &failingOn{kind: audit.ToolCalled}},
+			Logger: slog.New(panickingAt{quiet().Handler(),
 				"the outcome of a call could not be recorded; the call has run, and the server " +
 					"withholds its response"})})
 		if got := newTasks(url, "ada/ide/Member").do(t, "tools/call", "slow",
@@ -435,7 +442,7 @@ func TestTaskWhoseResultCannotBeEncodedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		close(j.release)
-		_, url := taskServer(t, j, runtime.Options{Audit: sink,
+		_, url := taskServer(t, j, runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
 			Interceptors: []intercept.Middleware{func(intercept.Next) intercept.Next {
 				return func(context.Context, intercept.Message) (mcp.Result, error) {
 					return &mcp.CallToolResult{StructuredContent: math.NaN()}, nil
@@ -476,7 +483,7 @@ func TestUnknownTasksAreLookedUpAlike(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &counting{Store: task.NewMemory()}
-		_, url := taskServer(t, newJob(), runtime.Options{Tasks: store})
+		_, url := taskServer(t, newJob(), runtime.Options{Tasks: runtime.TaskOptions{Store: store}})
 		owner := newTasks(url, "ada/ide/Member")
 		id := owner.start(t, "ask", "").ID
 		owner.await(t, id, "input_required") // nothing runs, so nothing else reads the store
@@ -533,8 +540,10 @@ func TestSinkGetsNoValueWithTheEndOfADeadTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sink, store := &peeking{found: map[audit.Type]string{}}, task.NewMemory()
-		_, url := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: store})
-		_, other := taskServer(t, newJob(), runtime.Options{Audit: sink, Tasks: dead{store}})
+		_, url := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Tasks: runtime.TaskOptions{Store: store}})
+		_, other := taskServer(t, newJob(), runtime.Options{Audit: runtime.AuditOptions{Sink: sink},
+			Tasks: runtime.TaskOptions{Store: dead{store}}})
 		time.Sleep(35 * time.Second)
 		id := newTasks(url, "ada/ide/Member").start(t, "slow", "").ID
 		time.Sleep(10 * time.Second) // then the other server knows that its store accepts changes
@@ -592,7 +601,8 @@ func TestClientThatVanishesLeavesNoTask(t *testing.T) {
 		j, sink := newJob(), &keeper{}
 		ctx, cancel := context.WithCancel(t.Context())
 		store := deserted{task.NewMemory(), cancel, make(chan task.Record, 1)}
-		_, url := taskServer(t, j, runtime.Options{Tasks: store, Audit: sink})
+		_, url := taskServer(t, j, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Audit: runtime.AuditOptions{Sink: sink}})
 		body := `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{` + tasksMeta +
 			`,"name":"slow"}}`
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
@@ -651,7 +661,8 @@ func TestAnswerThatWaitsForgetsAnExpiredCredential(t *testing.T) {
 			id.Expires, id.Value = time.Now().Add(time.Minute), identity.NewValue(c, c.secret)
 			return id, nil
 		})
-		url := serve(t, newServer(t, runtime.Options{Tasks: store, Identity: source},
+		url := serve(t, newServer(t, runtime.Options{Tasks: runtime.TaskOptions{Store: store},
+			Identity: source},
 			newJob().toolset()))
 		c := newTasks(url, "token")
 		id := c.start(t, "ask", "").ID

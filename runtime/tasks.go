@@ -28,13 +28,13 @@ func (s *Server) buildTasks() (*tasks.Registry, error) {
 	if len(errs) > 0 || !served {
 		return nil, errors.Join(errs...)
 	}
-	store := s.opts.Tasks
+	store := s.opts.Tasks.Store
 	if store == nil {
 		store = task.NewMemory()
 	}
 	return tasks.New(s.closing, tasks.Config{
-		Store: store, TTL: s.opts.TaskTTL, Log: s.opts.Logger,
-		Limits: task.Limits{User: s.opts.MaxUserTasks, Total: s.opts.MaxTasks},
+		Store: store, TTL: s.opts.Tasks.TTL, Log: s.opts.Logger,
+		Limits: task.Limits{User: s.opts.Tasks.MaxPerUser, Total: s.opts.Tasks.Max},
 		Ended:  func(ctx context.Context, r task.Record) { s.guard.TaskLost(ctx, r) },
 	}), nil
 }

@@ -62,7 +62,8 @@ func TestUpdatesDuringAnOutageReachOtherReplicasAfterwards(t *testing.T) {
 			t.Run(fmt.Sprint(name, updates), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := &bus{}
-					s := newServer(t, runtime.Options{ResourceUpdates: b}, updating())
+					s := newServer(t, runtime.Options{
+						Protocol: runtime.ProtocolOptions{ResourceUpdates: b}}, updating())
 					defer func() { _ = s.Shutdown(t.Context()) }()
 					b.breaks(func() error { return down })
 					var uris []string
@@ -97,7 +98,8 @@ func TestUpdatesDuringAnOutageReachOtherReplicasAfterwards(t *testing.T) {
 func TestUpdateOfACancelledCallReachesOtherReplicas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{}
-		s := newServer(t, runtime.Options{ResourceUpdates: b}, updating())
+		s := newServer(t, runtime.Options{
+			Protocol: runtime.ProtocolOptions{ResourceUpdates: b}}, updating())
 		defer func() { _ = s.Shutdown(t.Context()) }()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -116,7 +118,8 @@ func TestUpdatesThatAServerNeverPublishedAreLogged(t *testing.T) {
 		var log journal
 		b := &bus{}
 		b.breaks(func() error { return errors.New("down") })
-		s := newServer(t, runtime.Options{ResourceUpdates: b, Logger: log.logger()}, updating())
+		s := newServer(t, runtime.Options{Protocol: runtime.ProtocolOptions{ResourceUpdates: b},
+			Logger: log.logger()}, updating())
 		_ = s.ResourceUpdated(t.Context(), "lib://hall")
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)

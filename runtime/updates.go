@@ -29,18 +29,18 @@ type ResourceUpdates interface {
 // A client is notified only if its caller may read the resource when the notification is sent. It
 // does not wait for clients; updates of one resource that a client has not been sent yet are one.
 //
-// With Options.ResourceUpdates it notifies the clients of all replicas. If that fails, it notifies
-// those of this process and returns the error. The server keeps the update, tries each second to
-// publish it, and logs the loss if the server stops before that. More than 1024 updates become one
-// update of all resources: clients are then notified of all their subscriptions.
+// With Options.Protocol.ResourceUpdates it notifies the clients of all replicas. If that fails, it
+// notifies those of this process and returns the error. The server keeps the update, tries each
+// second to publish it, and logs the loss if the server stops before that. More than 1024 updates
+// become one update of all resources: clients are then notified of all their subscriptions.
 func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
 	r := s.resources.Find(uri)
 	if uri == "" || r == nil || !r.Subscribe {
 		return fmt.Errorf("ResourceUpdated: no resource with subscribe has the URI %q: correct the "+
 			"URI, or add subscribe to its //mcp:resource", uri)
 	}
-	if s.opts.ResourceUpdates != nil {
-		err := s.opts.ResourceUpdates.PublishUpdate(ctx, uri)
+	if s.opts.Protocol.ResourceUpdates != nil {
+		err := s.opts.Protocol.ResourceUpdates.PublishUpdate(ctx, uri)
 		if err == nil {
 			return nil // followUpdates gets it as well
 		}
@@ -105,8 +105,8 @@ func (s *Server) publishKept() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.closing, publishTimeout)
-		_, err := principal.Supervise(ctx, s.pool, s.opts.Masker, func() (none struct{}, err error) {
-			return none, s.opts.ResourceUpdates.PublishUpdate(ctx, uri)
+		_, err := principal.Supervise(ctx, s.pool, s.opts.Observe.Masker, func() (none struct{}, err error) {
+			return none, s.opts.Protocol.ResourceUpdates.PublishUpdate(ctx, uri)
 		})
 		cancel()
 		if err == nil {
@@ -133,15 +133,15 @@ func (s *Server) logUnpublished() {
 // followUpdates notifies of the updates that replicas report, until the server stops.
 func (s *Server) followUpdates() {
 	for s.closing.Err() == nil {
-		updates, err := principal.Supervise(s.closing, s.pool, s.opts.Masker,
-			func() (<-chan string, error) { return s.opts.ResourceUpdates.FollowUpdates(s.closing), nil })
+		updates, err := principal.Supervise(s.closing, s.pool, s.opts.Observe.Masker,
+			func() (<-chan string, error) { return s.opts.Protocol.ResourceUpdates.FollowUpdates(s.closing), nil })
 		if updates != nil {
 			s.updates.Follow(s.closing, updates)
 		}
 		if s.closing.Err() != nil {
 			return
 		}
-		s.opts.Logger.Error("Options.ResourceUpdates stopped reporting updates; the server follows "+
+		s.opts.Logger.Error("Options.Protocol.ResourceUpdates stopped reporting updates; the server follows "+
 			"it again", "error", err)
 		select {
 		case <-s.closing.Done():

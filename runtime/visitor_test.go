@@ -203,21 +203,24 @@ func TestListingReportsWhatCanBeExecuted(t *testing.T) {
 		{runtime.Options{}, "Viewer", "catalog_id=2", `user-Viewer:""`},
 		{runtime.Options{}, "Viewer", "catalog=nonsense",
 			`user-Viewer: get_all get_public_info"the catalog does not exist: this list is not filtered"`},
-		{runtime.Options{CatalogStrict: true}, "Viewer", "catalog=nonsense",
+		{runtime.Options{
+			Catalogs: runtime.CatalogOptions{Strict: true}}, "Viewer", "catalog=nonsense",
 			"the catalog does not exist"},
 		{runtime.Options{}, "Admin", "",
 			`user-Admin: create get_all get_by_id(off) get_public_info promote_to_manager update""`},
-		{runtime.Options{AdminRole: "Manager"}, "Manager", "",
+		{runtime.Options{Access: runtime.AccessOptions{AdminRole: "Manager"}}, "Manager", "",
 			`user-Manager: create get_all get_by_id(off) get_public_info promote_to_manager(needs role Admin) update""`},
 		{runtime.Options{}, "Manager", "", `user-Manager: create get_all get_public_info update""`},
-		{runtime.Options{Denial: access.Forbid}, "Member", "catalog=writing",
+		{runtime.Options{
+			Access: runtime.AccessOptions{Denial: access.Forbid}}, "Member", "catalog=writing",
 			`user-Member: create update(needs role Manager)""`},
-		{runtime.Options{ListAll: true}, "Member", "catalog=writing",
+		{runtime.Options{Lists: runtime.ListOptions{ListAll: true}}, "Member", "catalog=writing",
 			`user-Member: create update(needs role Manager)""`},
-		{runtime.Options{Denial: access.Challenge}, "Member", "catalog=writing",
+		{runtime.Options{
+			Access: runtime.AccessOptions{Denial: access.Challenge}}, "Member", "catalog=writing",
 			`user-Member: create""`},
 	} {
-		test.options.Catalogs, test.options.Admin = source, desktop
+		test.options.Catalogs.Source, test.options.Admin = source, desktop
 		s := newServer(t, test.options, directory(&desk{}))
 		_, _, body := get(t, strings.TrimSuffix(serve(t, s), "/mcp")+"/api/v1/mcp/tools?"+
 			test.query, "Authorization", "Bearer "+tokens[test.user])
@@ -231,7 +234,8 @@ func TestListingReportsWhatCanBeExecuted(t *testing.T) {
 func TestListingBesideMCPAndListAgree(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		source := &shelf{off: []string{"get_all"}}
-		s := newServer(t, runtime.Options{Denial: denial, Catalogs: source}, directory(&desk{}),
+		s := newServer(t, runtime.Options{Access: runtime.AccessOptions{Denial: denial},
+			Catalogs: runtime.CatalogOptions{Source: source}}, directory(&desk{}),
 			headerTool())
 		for _, user := range callers[1:] {
 			req, _ := http.NewRequest("GET", "/", nil)

@@ -56,7 +56,8 @@ func TestStreamsThatWaitKeepLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer(t, runtime.Options{MaxSessions: 1000, MaxUserSessions: 1000}, updating())
+				s := newServer(t, runtime.Options{
+					HTTP: runtime.HTTPOptions{MaxSessions: 1000, MaxPerUser: 1000}}, updating())
 				shutDown(t, s)
 				h, c := s.Handler(), &raw{token: tokens["Member"], era: test.era}
 				ctx, cancel := context.WithCancel(t.Context())
@@ -129,7 +130,9 @@ func TestListenRequestEndsWithAllOfItsSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen watched
-				s := newServer(t, runtime.Options{Observer: seen.observer(), MaxUserSessions: 1,
+				s := newServer(t, runtime.Options{
+					Observe: runtime.ObserveOptions{Observer: seen.observer()},
+					HTTP:    runtime.HTTPOptions{MaxPerUser: 1},
 					Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
 						return identity.Identity{Principal: principalOf("Member"),
 							Expires: time.Now().Add(time.Hour)}, nil

@@ -109,8 +109,8 @@ func TestHostIsNotQueriedWithoutRequests(t *testing.T) {
 			h := newHost(nil)
 			h.set("ada", "dcim.view_device")
 			h.failing(func(context.Context) error { time.Sleep(takes); return nil })
-			url := serve(t, aware(t, h, runtime.Options{CapabilityTTL: ttl,
-				CapabilityTimeout: 2 * takes}))
+			url := serve(t, aware(t, h, runtime.Options{
+				Host: runtime.HostOptions{TTL: ttl, Timeout: 2 * takes}}))
 			// each is queried for apart
 			for _, token := range []string{"ada_Viewer", "ada_Member", "ada_Manager",
 				"ada_Admin"} {

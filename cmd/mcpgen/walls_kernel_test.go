@@ -25,6 +25,7 @@ var kernel = []string{
 	"runtime/internal/upstream",
 	"runtime/internal/guard",
 	"runtime/internal/invoke",
+	"runtime/internal/limit",
 	"runtime/internal/discovery",
 	"runtime/internal/notify",
 	"runtime/internal/principal",

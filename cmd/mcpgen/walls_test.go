@@ -322,7 +322,7 @@ type links struct {
 // isolation is what the sandbox links.
 var isolation = []string{
 	"github.com/landlock-lsm/go-landlock", "kernel.org/pub/linux/libs/security/libcap/psx",
-	"golang.org/x/sys", "golang.org/x/time",
+	"golang.org/x/sys",
 }
 
 // databases are both drivers and the migrations.

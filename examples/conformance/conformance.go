@@ -52,7 +52,7 @@ func newServer(options runtime.Options) (*runtime.Server, error) {
 
 func serverOf(options runtime.Options, lists *Lists,
 	set toolset.Toolset) (*runtime.Server, error) {
-	options.PermissionAware, options.Capabilities = true, lists.host
+	options.Host.Source = lists.host
 	server, err := runtime.New(options, set)
 	lists.server = server
 	return server, err

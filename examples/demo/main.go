@@ -331,8 +331,9 @@ func (d demo) workspace() (err error) {
 	}
 	grants, defaults := grant.NewMemory(), grant.Minimal("public")
 	defaults[0].Unrestricted = true // read_file is not isolated
-	url, stop, err := d.serve(runtime.Options{Audit: sealed, Grants: grants, GrantDefaults: defaults,
-		Roots: roots, Sandbox: noProcesses{box}},
+	url, stop, err := d.serve(runtime.Options{Audit: runtime.AuditOptions{Sink: sealed},
+		Grants:  runtime.GrantOptions{Source: grants, Defaults: defaults, Roots: roots},
+		Sandbox: noProcesses{box}},
 		map[string]access.Principal{
 			"demo-robin": {Issuer: "workspace", Subject: "robin", Role: "Agent"}},
 		desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))

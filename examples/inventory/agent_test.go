@@ -143,7 +143,7 @@ func TestServerThatCouldServeNobodyDoesNotStart(t *testing.T) {
 		want   string
 	}{
 		"nobody names a user": {func(*settings) {},
-			"neither Options.Identity nor Options.ServiceUsers provides a user of the host"},
+			"neither Options.Identity nor Options.Host.ServiceUsers provides a user of the host"},
 		"a client's user is unknown": {func(s *settings) {
 			s.clients = []runtime.ServiceUser{{Client: "agent", User: "dns-agnet"}}
 		}, `the host has no active user "dns-agnet"`},

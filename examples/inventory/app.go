@@ -62,14 +62,11 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 		return nil, err
 	}
 	a.server, err = runtime.New(runtime.Options{
-		Identity:        source,
-		Audit:           audit.Slog(logger),
-		Denial:          s.denial,
-		PermissionAware: true,
-		Capabilities:    permissions,
-		CapabilityTTL:   s.cache,
-		ServiceUsers:    s.clients,
-		Logger:          logger,
+		Identity: source,
+		Audit:    runtime.AuditOptions{Sink: audit.Slog(logger)},
+		Access:   runtime.AccessOptions{Denial: s.denial},
+		Host:     runtime.HostOptions{Source: permissions, TTL: s.cache, ServiceUsers: s.clients},
+		Logger:   logger,
 	}, dcim.Toolset(a.inventory))
 	return a, err
 }

@@ -57,15 +57,15 @@ func run(ctx context.Context, args []string) error {
 		"`address` to serve HTTP on; port 0 takes a free one")
 	file := flags.String("db", "team.db", "SQLite `file` of the directory")
 	denial := flags.String("denial", "conceal", "denial `mode`: conceal or forbid")
-	flags.BoolVar(&o.ListAll, "list-all", false,
+	flags.BoolVar(&o.Lists.ListAll, "list-all", false,
 		"list all tools, prompts and resources to every caller, and deny as -denial forbid does")
-	flags.StringVar(&o.Path, "path", runtime.PathMCP, "`path` of the MCP endpoint")
+	flags.StringVar(&o.HTTP.Path, "path", runtime.PathMCP, "`path` of the MCP endpoint")
 	flags.BoolVar(&o.Anonymous, "anonymous", false,
 		"admit callers without a token to the public tools")
 	kept := flags.String("store", "",
 		"`URL` of a database of catalogs, switches and the audit trail, with the admin API and "+
 			"the console: sqlite:FILE or postgres://USER@HOST/DATABASE")
-	flags.BoolVar(&o.CatalogStrict, "strict", false,
+	flags.BoolVar(&o.Catalogs.Strict, "strict", false,
 		"refuse a list if the requested catalog does not exist")
 	stdio := flags.String("stdio", "",
 		"serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
@@ -84,11 +84,11 @@ func run(ctx context.Context, args []string) error {
 		level = slog.LevelDebug
 	}
 	o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	o.Identity, o.Audit = identity.Static(tokens()), audit.Slog(o.Logger)
+	o.Identity, o.Audit.Sink = identity.Static(tokens()), audit.Slog(o.Logger)
 	switch *denial {
 	case "conceal":
 	case "forbid":
-		o.Denial = access.Forbid
+		o.Access.Denial = access.Forbid
 	default:
 		return fmt.Errorf("-denial %s: want conceal or forbid", *denial)
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		defer flush()
-		o.Observer = observer
+		o.Observe.Observer = observer
 	}
 	if *kept != "" {
 		s, err := store.Open(ctx, *kept)
@@ -114,9 +114,9 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		o.Audit = audit.Multi(o.Audit, s.Audit())
-		o.Catalogs, o.Admin = source, console.Handler
-		o.Readiness = map[string]func(context.Context) error{"store": s.Ping}
+		o.Audit.Sink = audit.Multi(o.Audit.Sink, s.Audit())
+		o.Catalogs.Source, o.Admin = source, console.Handler
+		o.Observe.Readiness = map[string]func(context.Context) error{"store": s.Ping}
 	}
 	dir, err := directory.Open(ctx, "Orange", *file)
 	if err != nil {

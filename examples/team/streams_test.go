@@ -68,7 +68,8 @@ func TestStreamsAreTheBytesOfBefore(t *testing.T) {
 	var got bytes.Buffer
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		server, err := runtime.New(runtime.Options{
-			Identity: identity.Static(tokens()), Anonymous: true, Denial: denial,
+			Identity: identity.Static(tokens()), Anonymous: true,
+			Access: runtime.AccessOptions{Denial: denial},
 			Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		}, directory.Toolset(dir))
 		if err != nil {

@@ -120,7 +120,8 @@ func TestCountsOfTheRoles(t *testing.T) {
 
 func TestEveryRoleAndToolOverHTTP(t *testing.T) {
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
-		url := serveHTTP(t, runtime.Options{Anonymous: true, Denial: denial})
+		url := serveHTTP(t, runtime.Options{Anonymous: true,
+			Access: runtime.AccessOptions{Denial: denial}})
 		for _, era := range eras {
 			for _, caller := range callers {
 				t.Run(fmt.Sprintf("%s/%s/%s", denialName(denial), era, caller), func(t *testing.T) {

@@ -54,9 +54,9 @@ func run(ctx context.Context, args []string) (failed error) {
 	key := flags.String("trail-key", "", "`file` with the key, of at least 32 random bytes, that "+
 		"seals the audit trail for mcpgen audit verify. Checkpoints go to checkpoints.jsonl "+
 		"below -data")
-	flags.BoolVar(&o.OfferRequests, "offer", false, "let denials offer a permission request, to "+
+	flags.BoolVar(&o.Grants.Offer, "offer", false, "let denials offer a permission request, to "+
 		"clients that support elicitation")
-	flags.BoolVar(&o.SandboxBestEffort, "best-effort", false,
+	bestEffort := flags.Bool("best-effort", false,
 		"start even if the system lacks a part of the isolation, and log which")
 	verbose := flags.Bool("v", false, "log at debug level")
 	if err := flags.Parse(args); err != nil {
@@ -96,7 +96,8 @@ func run(ctx context.Context, args []string) (failed error) {
 			failed = errors.Join(failed, sealed.Close(context.WithoutCancel(ctx)))
 		}()
 	}
-	box, err := sandbox.New(sandbox.Options{Workspaces: filepath.Join(*data, "workspaces")})
+	box, err := sandbox.New(sandbox.Options{Workspaces: filepath.Join(*data, "workspaces"),
+		BestEffort: *bestEffort})
 	if err != nil {
 		return err
 	}
@@ -111,9 +112,9 @@ func run(ctx context.Context, args []string) (failed error) {
 	defaults := grant.Minimal("public")
 	defaults[0].Unrestricted = true // read_file and list_files are not isolated
 	o.Identity = identity.Static(tokens())
-	o.Audit = audit.Multi(audit.Slog(o.Logger), trail)
-	o.Catalogs, o.Admin = catalogs, console.Handler
-	o.Grants, o.GrantDefaults, o.Roots, o.Sandbox = grants, defaults, roots, box
+	o.Audit.Sink = audit.Multi(audit.Slog(o.Logger), trail)
+	o.Catalogs.Source, o.Admin = catalogs, console.Handler
+	o.Grants.Source, o.Grants.Defaults, o.Grants.Roots, o.Sandbox = grants, defaults, roots, box
 	server, err := runtime.New(o, desk.Toolset(), workspacetools.Tools(box),
 		permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
 	if err != nil {

@@ -95,14 +95,22 @@ func newWorld(t *testing.T, p plan, which int) *world {
 func (w *world) options() runtime.Options {
 	p := w.plan
 	o := runtime.Options{
-		Anonymous: true, Denial: p.Denial, PageSize: p.PageSize, ReadOnly: p.ReadOnly,
-		Identity: identity.Bearer(w.verify, identity.NamesUsers()), Catalogs: w,
-		CatalogStrict: p.Strict, LenientArguments: p.Lenient,
-		Grants: w.grants, OfferRequests: p.Offers,
+		Anonymous: true, Access: runtime.AccessOptions{Denial: p.Denial},
+		Lists: runtime.ListOptions{PageSize: p.PageSize}, ReadOnly: p.ReadOnly,
+		Identity: identity.Bearer(w.verify, identity.NamesUsers()),
+		Catalogs: runtime.CatalogOptions{Source: w, Strict: p.Strict},
+		Protocol: runtime.ProtocolOptions{
+			LenientArguments: p.Lenient,
+			StateKey:         []byte(strings.Repeat("k", 32)),
+		},
+		Grants: runtime.GrantOptions{Source: w.grants, Offer: p.Offers},
 		// No two timers end at the same time: their order would be a matter of chance.
-		SessionTimeout: 29*time.Minute + 7, KeepAlive: 17*time.Second + 11,
-		CapabilityRecheck: 61*time.Second + 13, TaskTTL: 31*time.Minute + 3,
-		StateKey: []byte(strings.Repeat("k", 32)), Logger: slog.New(slog.DiscardHandler),
+		HTTP: runtime.HTTPOptions{
+			SessionTimeout: 29*time.Minute + 7,
+			KeepAlive:      17*time.Second + 11,
+		},
+		Host:  runtime.HostOptions{Recheck: 61*time.Second + 13},
+		Tasks: runtime.TaskOptions{TTL: 31*time.Minute + 3}, Logger: slog.New(slog.DiscardHandler),
 	}
 	if p.Logged {
 		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
@@ -111,29 +119,31 @@ func (w *world) options() runtime.Options {
 		o.Identity = protected{o.Identity}
 	}
 	if p.Records {
-		o.Audit = audit.JSONLines(w)
+		o.Audit.Sink = audit.JSONLines(w)
 	}
 	if p.Slow {
-		o.AuditTimeout = 9*time.Second + 1
-		o.Audit = audit.SinkFunc(func(context.Context, audit.Event) error {
+		o.Audit.Timeout = 9*time.Second + 1
+		o.Audit.Sink = audit.SinkFunc(func(context.Context, audit.Event) error {
 			time.Sleep(7*time.Second + 17) // longer than until a stream begins
 			return nil
 		})
 	}
 	if p.Observed {
-		o.Observer = seen{}
+		o.Observe.Observer = seen{}
 	}
 	if p.Masked {
-		o.Masker.Values = []*regexp.Regexp{regexp.MustCompile(`acme-\d+`)}
+		o.Observe.Masker.Values = []*regexp.Regexp{regexp.MustCompile(`acme-\d+`)}
 	}
 	if p.Aware {
-		o.PermissionAware, o.Capabilities = true, w
+		o.Host.Source = w
+	} else {
+		o.Host.RecordOnly = true
 	}
 	if p.TTL {
-		o.CapabilityTTL = time.Hour
+		o.Host.TTL = time.Hour
 	}
 	if p.Instructed {
-		o.InstructionsFor = func(_ access.Principal, tools []string) string {
+		o.Texts.InstructionsFor = func(_ access.Principal, tools []string) string {
 			return "Use `" + strings.Join(tools, "`, `") + "`."
 		}
 	}

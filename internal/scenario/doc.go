@@ -45,7 +45,8 @@
 // is their part that names the stream.
 //
 // Alternatives in parentheses, (a|b), run the step once for each; $1 is the first choice. In the
-// section "server" they make several servers, and [Denial:forbid] limits a line to one of them.
+// section "server" they make several servers, and [Access.Denial:forbid] limits a line to one of
+// them.
 //
 // What a step expects follows it:
 //

@@ -49,8 +49,9 @@ func updatesReachAnotherReplica(t *testing.T, url string) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = shared.Close() })
-		s, err := runtime.New(runtime.Options{ResourceUpdates: shared,
-			Logger: slog.New(slog.DiscardHandler),
+		s, err := runtime.New(runtime.Options{
+			Protocol: runtime.ProtocolOptions{ResourceUpdates: shared},
+			Logger:   slog.New(slog.DiscardHandler),
 			Identity: identity.Bearer(func(_ context.Context, role string) (identity.Identity, error) {
 				return identity.Identity{Principal: access.Principal{Subject: role, Role: role}}, nil
 			})}, board())

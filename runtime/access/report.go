@@ -15,7 +15,7 @@ type Report struct {
 
 // Diagnosis is what one identity sees, and why not the rest.
 type Diagnosis struct {
-	From        string // the origin of the identity, as in "Options.ServiceUsers"
+	From        string // the origin of the identity, as in "Options.Host.ServiceUsers"
 	Principal   Principal
 	User        string // of the host; empty without one
 	Superuser   bool   // the host lets the user do everything

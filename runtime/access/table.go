@@ -19,7 +19,7 @@ type Denial int
 
 // The modes of denial.
 const (
-	// DenialDefault is the mode of the server (runtime.Options.Denial).
+	// DenialDefault is the mode of the server (runtime.Options.Access.Denial).
 	DenialDefault Denial = iota
 	// Conceal does not list the tool, and a call gets the response of an unknown tool, byte for
 	// byte.

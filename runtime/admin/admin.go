@@ -30,10 +30,10 @@ import (
 type Options struct {
 	// Audit receives an event for each refused request to the API or the console. The store records
 	// changes itself, each in one transaction with the change. Nil is the sink of the server
-	// (runtime.Options.Audit), or without one the trail of the store.
+	// (runtime.Options.Audit.Sink), or without one the trail of the store.
 	Audit audit.Sink
 	// Grants keeps the grants and the requests for them. It is the same value as
-	// runtime.Options.Grants. Nil leaves the grants out of the API and the console.
+	// runtime.Options.Grants.Source. Nil leaves the grants out of the API and the console.
 	Grants grant.Registry
 	// Logger receives internal errors, without secrets. Nil is slog.Default().
 	Logger *slog.Logger
@@ -49,7 +49,7 @@ type Admin struct {
 func New(source *stored.Source, o Options) (*Admin, error) {
 	if source == nil {
 		return nil, errors.New("admin: the source is missing: pass the result of stored.New, and the " +
-			"same to runtime.Options.Catalogs")
+			"same to runtime.Options.Catalogs.Source")
 	}
 	return &Admin{source, o}, nil
 }
@@ -59,7 +59,7 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 // those.
 func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
-		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs to " +
+		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs.Source to " +
 			"the one passed to admin.New")
 	}
 	if err := sameGrants(server.Grants(), a.options.Grants); err != nil {
@@ -99,9 +99,9 @@ func sameGrants(served grant.Source, kept grant.Registry) error {
 		return nil
 	case !reflect.TypeOf(kept).Comparable():
 		return errors.New("admin.Options.Grants is not comparable: pass a pointer, here and as " +
-			"Options.Grants")
+			"Options.Grants.Source")
 	case served != grant.Source(kept):
-		return errors.New("the server's grants have another source: set Options.Grants to the value " +
+		return errors.New("the server's grants have another source: set Options.Grants.Source to the value " +
 			"of admin.Options.Grants")
 	}
 	return nil

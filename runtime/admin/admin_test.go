@@ -75,7 +75,7 @@ func TestServerMountsTheAPIWithTheMembershipsThatAreConfigured(t *testing.T) {
 			Identity: identity.Static(map[string]access.Principal{
 				identity.HashToken("claims"): claims,
 				identity.HashToken("member"): {Subject: "member"}}),
-			Catalogs: source,
+			Catalogs: runtime.CatalogOptions{Source: source},
 			Admin:    a.Handler,
 		}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 			Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
@@ -111,9 +111,10 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}})
 	for _, other := range []catalog.Source{nil, stored.New(s, stored.Claimed("https://id.example")),
 		stored.New(s, stored.Stored)} {
-		if _, err := runtime.New(runtime.Options{Catalogs: other, Admin: a.Handler},
+		if _, err := runtime.New(runtime.Options{Catalogs: runtime.CatalogOptions{Source: other},
+			Admin: a.Handler},
 			set); err == nil || !strings.Contains(err.Error(),
-			"Options.Admin: the server's catalogs have another source: set Options.Catalogs to the one "+
+			"Options.Admin: the server's catalogs have another source: set Options.Catalogs.Source to the one "+
 				"passed to admin.New") {
 			t.Errorf("%v: %v", other, err)
 		}
@@ -137,20 +138,21 @@ func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 		message string
 	}{
 		{kept, kept, ""}, {kept, nil, ""}, {nil, nil, ""},
-		{grant.NewMemory(), kept, "the server's grants have another source: set Options.Grants to " +
+		{grant.NewMemory(), kept, "the server's grants have another source: set Options.Grants.Source to " +
 			"the value of admin.Options.Grants"},
-		{nil, kept, "the server's grants have another source: set Options.Grants to the value " +
+		{nil, kept, "the server's grants have another source: set Options.Grants.Source to the value " +
 			"of admin.Options.Grants"},
 		{byValue{Memory: kept}, byValue{Memory: kept}, "pass a pointer"},
-		{byValue{Memory: kept}, kept, "the server's grants have another source: set Options.Grants " +
+		{byValue{Memory: kept}, kept, "the server's grants have another source: set Options.Grants.Source " +
 			"to the value of admin.Options.Grants"},
 	} {
 		a, err := admin.New(source, admin.Options{Grants: tt.kept})
 		if err != nil {
 			t.Fatal(err)
 		}
-		server, err := runtime.New(runtime.Options{Catalogs: source, Grants: tt.served,
-			Admin: a.Handler}, set)
+		server, err := runtime.New(runtime.Options{Catalogs: runtime.CatalogOptions{Source: source},
+			Grants: runtime.GrantOptions{Source: tt.served},
+			Admin:  a.Handler}, set)
 		if server != nil { // it reads the store until then
 			t.Cleanup(func() { _ = server.Shutdown(context.Background()) })
 		}
@@ -170,7 +172,8 @@ func TestRefusalsAreKeptWhereNoSinkIsNamed(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("bob"): {Subject: "bob"}}), Catalogs: source, Admin: a.Handler,
+			identity.HashToken("bob"): {Subject: "bob"}}),
+		Catalogs: runtime.CatalogOptions{Source: source}, Admin: a.Handler,
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
@@ -207,8 +210,9 @@ func administered(t *testing.T) *runtime.Server {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
-		Admin: a.Handler,
+			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}),
+		Catalogs: runtime.CatalogOptions{Source: source},
+		Admin:    a.Handler,
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {
@@ -286,9 +290,10 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}), Catalogs: source,
-		Admin:        a.Handler,
-		AllowedHosts: []string{"127.0.0.1"},
+			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}),
+		Catalogs: runtime.CatalogOptions{Source: source},
+		Admin:    a.Handler,
+		HTTP:     runtime.HTTPOptions{Hosts: []string{"127.0.0.1"}},
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
 		Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 	if err != nil {

@@ -32,12 +32,12 @@ func Example() {
 		return identity.Identity{}, identity.ErrInvalidToken // look the token up
 	}
 	server, err := runtime.New(runtime.Options{
-		Identity:  identity.Bearer(verify),
-		Audit:     s.Audit(),
-		Catalogs:  catalogs,
-		Grants:    grants,
-		Admin:     administration.Handler,
-		AdminRole: "Manager",
+		Identity: identity.Bearer(verify),
+		Audit:    runtime.AuditOptions{Sink: s.Audit()},
+		Catalogs: runtime.CatalogOptions{Source: catalogs},
+		Grants:   runtime.GrantOptions{Source: grants},
+		Admin:    administration.Handler,
+		Access:   runtime.AccessOptions{AdminRole: "Manager"},
 	}, debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	if err != nil {
 		log.Fatal(err)

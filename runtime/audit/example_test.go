@@ -55,7 +55,7 @@ func ExampleMulti() {
 	}
 	defer file.Close()
 	sink := audit.Multi(file, audit.Slog(slog.Default()))
-	_ = sink // for runtime.Options.Audit
+	_ = sink // for runtime.Options.Audit.Sink
 }
 
 // A sink of your own. After its error, the server refuses the request.
@@ -69,5 +69,5 @@ func ExampleSinkFunc() {
 			return errors.New("the queue is full")
 		}
 	})
-	_ = sink // for runtime.Options.Audit
+	_ = sink // for runtime.Options.Audit.Sink
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Source reads the permissions of one host. Set it as runtime.Options.Capabilities. Its methods are
+// Source reads the permissions of one host. Set it as runtime.Options.Host.Source. Its methods are
 // called from many goroutines at once, and ctx has the time limit. After an error, a panic or the
 // time limit, the caller may use public tools only. The text of an error goes to the server's log,
 // and never to a caller. It must contain no secret.

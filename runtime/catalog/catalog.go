@@ -41,9 +41,9 @@ type Found struct {
 	Note string
 }
 
-// Source has the catalogs, and the tools that are switched off. Set it as runtime.Options.Catalogs.
-// Its methods are called from many goroutines at once, and ctx has the time limit. The text of an
-// error goes to the server's log, and never to a caller.
+// Source has the catalogs, and the tools that are switched off. Set it as
+// runtime.Options.Catalogs.Source. Its methods are called from many goroutines at once, and ctx has
+// the time limit. The text of an error goes to the server's log, and never to a caller.
 type Source interface {
 	// Catalog returns the active catalog that a caller requests. It looks for it in the caller's
 	// teams first, then in its organizations, then among the global ones. The error wraps

@@ -5,12 +5,12 @@
 //		debugtools.Toolset(debugtools.New(debugtools.Options{})))
 //
 // Only callers with the highest role may use the tools. For other callers the tools do not exist,
-// whatever Options.Denial is. With Options.ListAll, lists show them to all callers, with the
-// missing role. For another rule, leave this toolset out and write a handler that calls the
-// method of [Inspector].
+// whatever Options.Access.Denial is. With Options.Lists.ListAll, lists show them to all callers,
+// with the missing role. For another rule, leave this toolset out and write a handler that calls
+// the method of [Inspector].
 //
 // Each call reads its data when it runs. Secrets in results are masked by the rules of package
-// redact, the server's Options.Masker and [Options.Masker].
+// redact, the server's Options.Observe.Masker and [Options.Observe.Masker].
 //
 //mcp:server name=debug title="Debug tools" prefix=debug_
 //mcp:default minrole=highest action=none
@@ -35,8 +35,8 @@ import (
 type Options struct {
 	// Started is the start of the process, for the uptime. Zero is the time when New is called.
 	Started time.Time
-	// Masker has secrets besides those of package redact and the server's Options.Masker. Zero adds
-	// none.
+	// Masker has secrets besides those of package redact and the server's Options.Observe.Masker. Zero
+	// adds none.
 	Masker redact.Masker
 }
 

@@ -57,9 +57,9 @@ func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
 		toolsets []toolset.Toolset
 	}{
 		{runtime.Options{}, behind},
-		{runtime.Options{PageSize: 1}, behind},
-		{runtime.Options{Denial: access.Forbid}, behind},
-		{runtime.Options{Denial: access.Challenge}, before},
+		{runtime.Options{Lists: runtime.ListOptions{PageSize: 1}}, behind},
+		{runtime.Options{Access: runtime.AccessOptions{Denial: access.Forbid}}, behind},
+		{runtime.Options{Access: runtime.AccessOptions{Denial: access.Challenge}}, before},
 	} {
 		test.o.Anonymous = true
 		with, without := newServer(t, test.o, test.toolsets...), newServer(t, test.o, desk(inspector))
@@ -124,7 +124,8 @@ func (host) MapAction(permission string) (string, error) { return permission, ni
 
 // The role alone decides: debug tools are no action of the host's.
 func TestDebugToolsAskTheHostForNothing(t *testing.T) {
-	s := newServer(t, runtime.Options{PermissionAware: true, Capabilities: host{}, Identity: identity.Bearer(nobodyComes, identity.NamesUsers())},
+	s := newServer(t, runtime.Options{Host: runtime.HostOptions{Source: host{}},
+		Identity: identity.Bearer(nobodyComes, identity.NamesUsers())},
 		debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	for role, want := range map[string][]string{"Admin": debug, "Manager": nil} {
 		p := access.Principal{Subject: "bea", User: "bea7", Role: role}

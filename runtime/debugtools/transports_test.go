@@ -278,7 +278,8 @@ func TestHeadersQueriesAndClaimsAreMaskedAsVariablesAre(t *testing.T) {
 func TestSecretsOfTheServerAndOfTheInspectorAreBothKnown(t *testing.T) {
 	environment(t, map[string]string{"PIN": "1234", "IBAN": "DE00", "OTHER": "x"})
 	inspector := debugtools.New(debugtools.Options{Masker: redact.Masker{Names: []string{"iban"}}})
-	s := newServer(t, runtime.Options{Masker: redact.Masker{Names: []string{"pin"}},
+	s := newServer(t, runtime.Options{
+		Observe:  runtime.ObserveOptions{Masker: redact.Masker{Names: []string{"pin"}}},
 		Identity: passing(map[string]any{"pin": "1234", "iban": "DE00", "other": "x"})},
 		desk(inspector), debugtools.Toolset(inspector))
 	session := (&wire{header: http.Header{"X-Pin": {"1234"}, "X-Iban": {"DE00"},

@@ -38,7 +38,7 @@ func ExampleSet_Decide() {
 // Grants in memory, for tests and for grants that a configuration has.
 func ExampleNewMemory() {
 	ctx := context.Background()
-	grants := grant.NewMemory() // for runtime.Options.Grants
+	grants := grant.NewMemory() // for runtime.Options.Grants.Source
 	_, err := grants.Grant(ctx, grant.Grant{Client: "editor", By: "ada", Reason: "the release notes",
 		Permission: grant.Permission{Type: grant.NetConnect, Resource: "api.example.com:443"}})
 	if err != nil {

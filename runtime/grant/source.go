@@ -9,9 +9,9 @@ import (
 	"github.com/mcpgen/mcpgen/internal/hiddentext"
 )
 
-// Source returns the grants of clients. Set it as runtime.Options.Grants. Its methods are called
-// from many goroutines at once, and ctx has the time limit. An error denies the call. Its text goes
-// to the server's log, and never to a client.
+// Source returns the grants of clients. Set it as runtime.Options.Grants.Source. Its methods are
+// called from many goroutines at once, and ctx has the time limit. An error denies the call. Its
+// text goes to the server's log, and never to a client.
 type Source interface {
 	// Grants returns the grants of a client, expired ones included, and a revision: a number that
 	// changes when the grants change. The server compiles them again for another revision only. The

@@ -44,8 +44,8 @@ type bearer struct {
 type BearerOption func(*bearer)
 
 // NamesUsers declares that the verifier fills access.Principal.User with the user of the host that
-// a token acts for. A server with runtime.Options.PermissionAware needs it, or a mapping of clients
-// to users (runtime.Options.ServiceUsers): without either it does not start.
+// a token acts for. A server with runtime.Options.Host.Source needs it, or a mapping of clients
+// to users (runtime.Options.Host.ServiceUsers): without either it does not start.
 func NamesUsers() BearerOption { return func(b *bearer) { b.users = true } }
 
 // KeepToken gives the token to handlers as a [Token], if the verifier sets no Identity.Value:

@@ -24,9 +24,9 @@ type Identity struct {
 	// server's hierarchy becomes the caller's role. Unknown names count as nothing.
 	Roles []string
 	// ClientItself reports that the credential is an OAuth client's own, from the client credentials
-	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.ServiceUsers applies
-	// to such callers, and to others only with Delegated. A source that does not know leaves it
-	// false: a person who signs in by a client is not that client.
+	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.Host.ServiceUsers
+	// applies to such callers, and to others only with Delegated. A source that does not know leaves
+	// it false: a person who signs in by a client is not that client.
 	ClientItself bool
 	// Scheme names the kind of credential for people: "Bearer", "JWT", "mTLS". It may be empty.
 	Scheme string
@@ -53,7 +53,7 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 //     runtime.Options.Anonymous the request of an anonymous caller
 //   - one that wraps [ErrInvalidToken], for a credential that is malformed, unknown, expired or
 //     revoked: 401
-//   - any other error, a panic, and a call that exceeds runtime.Options.IdentityTimeout: 503
+//   - any other error, a panic, and a call that exceeds runtime.Options.HTTP.IdentityTimeout: 503
 //
 // The text of the error goes to the server's log and never to the caller. It must not contain the
 // credential.
@@ -62,7 +62,7 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // no longer waits. It must not read the body.
 //
 // Identify is called again with the request of a stream that is open, at each
-// runtime.Options.CapabilityRecheck. ErrInvalidToken ends the stream. Another role, or other
+// runtime.Options.Host.Recheck. ErrInvalidToken ends the stream. Another role, or other
 // scopes, count from then on. While the source returns any other error, nothing is sent. A
 // credential that is valid for one request alone ends each stream at the first check.
 //
@@ -97,7 +97,7 @@ type PrincipalLister interface {
 }
 
 // ReadySource is a [Source] that reports whether it can authenticate anybody. While it cannot, the
-// server is not ready (runtime.Options.Readiness).
+// server is not ready (runtime.Options.Observe.Readiness).
 type ReadySource interface {
 	Source
 	// Ready returns nil if credentials can be checked now, and otherwise the reason. It may be
@@ -108,15 +108,15 @@ type ReadySource interface {
 // UserNamer is a [Source] that knows whether its identities name users of the host
 // (access.Principal.User).
 type UserNamer interface {
-	// NamesUsers reports that. With runtime.Options.PermissionAware, runtime.New fails if no
+	// NamesUsers reports that. With runtime.Options.Host.Source, runtime.New fails if no
 	// identity names a user and no client is mapped to one: no caller would see anything.
 	NamesUsers() bool
 }
 
 // IssuerLister is a [Source] with a fixed set of issuers (access.Principal.Issuer).
 type IssuerLister interface {
-	// Issuers returns them. runtime.New compares the issuers of Options.ServiceUsers with them, so
-	// that a misspelt issuer is an error at start.
+	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them,
+	// so that a misspelt issuer is an error at start.
 	Issuers() []string
 }
 

@@ -14,20 +14,16 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox limits the calls of each client, keeps the clients' workspaces, and runs isolated calls
-// in processes of their own. All methods except Start are called from many goroutines at once.
+// Sandbox keeps the clients' workspaces, and runs isolated calls in processes of their own. All
+// methods except Start are called from many goroutines at once.
 type Sandbox interface {
 	// Start prepares the sandbox before the server serves anything. Its error contains the reason
 	// and the cure.
 	Start(Start) error
 
-	// Enter admits a call. It returns the context for the handler, which holds the client's
-	// workspace, and a function to call when the call is over.
-	//
-	// Enter does not wait. If the call exceeds Concurrency or Rate of the limits, it returns a
-	// [toolset.LimitError] at once.
-	Enter(ctx context.Context, client Client, tool string, limits toolset.Limits) (
-		inside context.Context, leave func(), err error)
+	// Enter begins a call, and does not wait. It returns the context for the handler, which holds
+	// the client's workspace, and a function to call when the call is over.
+	Enter(ctx context.Context, client Client) (inside context.Context, leave func())
 
 	// Isolate runs a call in a process of its own, and returns the handler's result as
 	// [Encoded] makes it. ctx is a context that Enter returned. When Isolate returns, it has
@@ -55,8 +51,6 @@ type Start struct {
 	Isolated []string
 	// Network is set if one of these tools may connect, Programs if one may start programs.
 	Network, Programs bool
-	// BestEffort is Options.SandboxBestEffort.
-	BestEffort bool
 	// Logger is the server's.
 	Logger *slog.Logger
 }

@@ -30,7 +30,8 @@ func server(t *testing.T) *runtime.Server {
 		return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: answer}
 	}
 	s, err := runtime.New(runtime.Options{
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Anonymous: true, PageSize: 1,
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Anonymous: true,
+		Lists:    runtime.ListOptions{PageSize: 1},
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken("abc"): {Subject: "ada"}}),
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},

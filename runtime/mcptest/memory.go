@@ -135,7 +135,7 @@ func inMemory(t testing.TB, server *runtime.Server, c *caller) (string, *http.Cl
 	return url + server.Path(), &http.Client{Transport: localhost{}}
 }
 
-// localhost sends requests with this name as Host, which Options.AllowedHosts of a server may have.
+// localhost sends requests with this name as Host, which Options.HTTP.Hosts of a server may have.
 type localhost struct{}
 
 func (localhost) RoundTrip(r *http.Request) (*http.Response, error) {

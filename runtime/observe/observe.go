@@ -1,7 +1,7 @@
 // Package observe is the contract between a server and an observer of its messages.
 //
-// runtime.Options.Observer takes an [Observer]. Package telemetry has one that exports traces and
-// metrics with OpenTelemetry.
+// runtime.Options.Observe.Observer takes an [Observer]. Package telemetry has one that exports
+// traces and metrics with OpenTelemetry.
 package observe
 
 import (
@@ -67,7 +67,7 @@ type Message struct {
 
 // TraceContext holds the values of W3C Trace Context and W3C Baggage, as the client sent them. Each
 // is at most a few KiB long, and empty if it is missing. The server drops a Tracestate in which
-// Options.Masker finds a secret, because exporters send it along with spans.
+// Options.Observe.Masker finds a secret, because exporters send it along with spans.
 type TraceContext struct{ Traceparent, Tracestate, Baggage string }
 
 // Outcome is the outcome of a message.

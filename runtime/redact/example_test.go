@@ -24,7 +24,7 @@ func ExampleText() {
 	// max_tokens: 4096
 }
 
-// A masker for secrets that this package cannot know. Set it as runtime.Options.Masker.
+// A masker for secrets that this package cannot know. Set it as runtime.Options.Observe.Masker.
 func ExampleMasker() {
 	masker := redact.Masker{
 		Names:  []string{"BADGE"},

@@ -1,7 +1,7 @@
 // Package sandbox isolates handlers: on Linux, each call runs in its own process, within limits.
 // On other systems it builds, and servers with isolated tools do not start. Pass a [Sandbox] from
-// [New] to a server. On all systems it also limits the calls of clients, and keeps a
-// workspace for each client, which handlers get by [Workspace].
+// [New] to a server. On all systems it also keeps a workspace for each client, which handlers get
+// by [Workspace].
 //
 // The process is a helper: the program's own file, started again. In it, [Main] waits for one
 // request, runs the registered handler and returns the result. A pool keeps helpers ready. Each

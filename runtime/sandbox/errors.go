@@ -26,9 +26,9 @@ const (
 	// limitSyscall is a system call that no handler needs, such as tracing another process. The
 	// process ends at once.
 	limitSyscall limitName = "system call"
-	// limitCalls and limitRate are limits of a [limiter], limitQuota one of a [ClientWorkspace].
+	// limitCalls is the limit of [Options].Max and [Options].Share, limitQuota that of a
+	// [ClientWorkspace].
 	limitCalls limitName = "calls at a time"
-	limitRate  limitName = "rate"
 	limitQuota limitName = "workspace"
 )
 
@@ -36,7 +36,7 @@ const (
 func (l limitName) known() bool {
 	switch l {
 	case limitTime, limitMemory, limitCPU, limitOutput, limitFiles, limitFileSize,
-		limitProcesses, limitSyscall, limitCalls, limitRate, limitQuota:
+		limitProcesses, limitSyscall, limitCalls, limitQuota:
 		return true
 	}
 	return false
@@ -49,18 +49,12 @@ type limitError struct {
 	Limit limitName
 	// Bound is the value of the limit as text. It is empty if it is not a number.
 	Bound string
-	// After is the time to wait before the next call, for a limit on the rate.
-	After time.Duration
 }
 
 // Error implements error.
 func (e *limitError) Error() string {
 	if e.Limit == limitSyscall {
 		return "the tool made a system call that is forbidden in isolation"
-	}
-	if e.After > 0 {
-		return fmt.Sprintf("the limit on the %s (%s) is reached: try again after %s", e.Limit, e.Bound,
-			e.After.Round(time.Millisecond))
 	}
 	if e.Bound == "" {
 		return "the tool reached its limit on " + string(e.Limit)
@@ -110,7 +104,7 @@ type missingError struct {
 func (e *missingError) Error() string {
 	return "this system cannot isolate a handler: " + strings.Join(e.Parts, "; ") +
 		". Run on Linux 6.2 or later with Landlock, seccomp and namespaces, " +
-		"or accept less isolation (SandboxBestEffort)"
+		"or accept less isolation (Options.BestEffort)"
 }
 
 // bound returns the value of a limit as text.

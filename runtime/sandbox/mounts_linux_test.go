@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func init() {
@@ -441,10 +440,7 @@ func serveWithoutMounts() {
 	} {
 		call := func() (string, error) {
 			client := isolate.Client{ID: name}
-			ctx, leave, err := s.Enter(context.Background(), client, name, toolset.Limits{})
-			if err != nil {
-				return "", err
-			}
+			ctx, leave := s.Enter(context.Background(), client)
 			defer leave()
 			result, err := s.Isolate(ctx, isolate.Call{Name: name})
 			return string(result), err

@@ -27,8 +27,6 @@ func (*pool) Run(context.Context, request) (response, error) { return response{}
 // Missing returns nil.
 func (*pool) Missing() []string { return nil }
 
-func (*pool) required() []string { return nil }
-
 // Close does nothing.
 func (*pool) Close() error { return nil }
 

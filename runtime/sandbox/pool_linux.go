@@ -129,9 +129,6 @@ func startPool(o Options) (*pool, error) {
 // Missing returns the parts of isolation that the system lacks, a sentence each, or nil.
 func (p *pool) Missing() []string { return slices.Concat(p.host.missing, p.host.optional) }
 
-// required returns the missing parts that an option must accept.
-func (p *pool) required() []string { return p.host.missing }
-
 // Close ends all helpers and their calls, and waits for them. The calls get an error. It may be
 // called more than once.
 func (p *pool) Close() error {

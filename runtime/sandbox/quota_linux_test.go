@@ -21,7 +21,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/folder"
 	"github.com/mcpgen/mcpgen/runtime/sandbox/internal/proc"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // unlinked makes a file without a name in the working directory.
@@ -342,11 +341,7 @@ func TestARefusedCallDoesNotKeepAWorkspace(t *testing.T) {
 	begun := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
-		inside, leave, err := s.Enter(ctx, bob, "wait", toolset.Limits{})
-		if err != nil {
-			t.Error(err)
-			return
-		}
+		inside, leave := s.Enter(ctx, bob)
 		defer leave()
 		_, _ = s.Isolate(inside, isolate.Call{Name: "wait", Timeout: time.Minute,
 			Arguments: telling, Emitted: func(json.RawMessage) { close(begun) }})

@@ -13,18 +13,16 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Sandbox contains a [limiter], [workspaces] if [Options] name a folder for them, and a [pool]
-// after the start of a server with isolated tools. Set it as runtime.Options.Sandbox. Several
+// Sandbox contains workspaces if [Options] name a folder for them, and a pool after the start of a
+// server with isolated tools. Set it as runtime.Options.Sandbox. Several
 // servers may share one. It is safe for concurrent use.
 type Sandbox struct {
 	options Options
 	root    *os.Root    // nil if spaces is
 	spaces  *workspaces // nil without workspaces
-	limiter limiter
-	shares  limiter                     // running calls of each client
+	shares  shares
 	pool    atomic.Pointer[pool]        // nil until a server with isolated tools starts
 	logger  atomic.Pointer[slog.Logger] // also nil until then
 	granted func() []granted            // Programs, found once
@@ -66,7 +64,7 @@ func New(o Options) (*Sandbox, error) {
 }
 
 // Start makes helpers ready if the server has isolated tools. Servers that start later share the
-// helpers. Each server accepts the missing parts of the system for itself.
+// helpers.
 func (s *Sandbox) Start(start isolate.Start) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,9 +93,6 @@ func (s *Sandbox) Start(start isolate.Start) error {
 			return err
 		}
 	}
-	if missing := p.required(); len(missing) > 0 && !start.BestEffort && !s.options.BestEffort {
-		return &missingError{Parts: missing}
-	}
 	for _, part := range p.Missing() {
 		start.Logger.Warn("isolated calls run with incomplete isolation", "missing",
 			part)
@@ -107,7 +102,6 @@ func (s *Sandbox) Start(start isolate.Start) error {
 
 func (s *Sandbox) start(start isolate.Start) (*pool, error) {
 	o := s.options
-	o.BestEffort = o.BestEffort || start.BestEffort
 	if start.Network {
 		fill(&o.WarmNet, 2)
 	}
@@ -142,51 +136,43 @@ func (s *Sandbox) Close() error {
 	return errors.Join(errs...)
 }
 
-// Enter admits a call, or returns a [*limitError]. [Workspace] needs the returned context. The
-// handler takes a workspace when it requests one, and leave gives it back. leave may be called
-// more than once.
-func (s *Sandbox) Enter(ctx context.Context, client isolate.Client, tool string,
-	l toolset.Limits) (context.Context, func(), error) {
-	leave := func() {}
-	if l.Concurrency != 0 || l.Rate != (toolset.Rate{}) {
-		var err error
-		if leave, err = s.limiter.Enter(clientID(client), tool, boundsOf(l)); err != nil {
-			var limit *limitError
-			if errors.As(err, &limit) && limit.Limit == limitRate {
-				limit.Bound = rateText(l.Rate)
-			}
-			return ctx, nil, err
-		}
-	}
+// Enter begins a call. [Workspace] needs the returned context. The handler takes a workspace when
+// it requests one, and leave gives it back. leave may be called more than once.
+func (s *Sandbox) Enter(ctx context.Context, client isolate.Client) (context.Context, func()) {
 	if s.spaces == nil && s.pool.Load() == nil {
-		return ctx, leave, nil // the client of the call is not needed
+		return ctx, func() {} // the client of the call is not needed
 	}
-	v := &visit{Context: ctx, spaces: s.spaces, client: client, limits: leave}
-	return v, v.leave, nil
+	v := &visit{Context: ctx, spaces: s.spaces, client: client}
+	return v, v.leave
 }
 
-// boundsOf converts limits to bounds. The calls of a rate may begin at once, after a pause of its
-// period.
-func boundsOf(l toolset.Limits) bounds {
-	b := bounds{Concurrency: l.Concurrency}
-	if l.Rate.Calls != 0 || l.Rate.Per != 0 {
-		b.Burst, b.Rate = l.Rate.Calls, float64(l.Rate.Calls)/l.Rate.Per.Seconds()
-	}
-	return b
+// shares counts the running calls of each client. The zero value is ready.
+type shares struct {
+	mu      sync.Mutex
+	running map[isolate.Client]int
 }
 
-// rateText formats a rate: "100 a minute".
-func rateText(r toolset.Rate) string {
-	per := "in " + r.Per.String()
-	switch r.Per {
-	case time.Second:
-		per = "a second"
-	case time.Minute:
-		per = "a minute"
-	case time.Hour:
-		per = "an hour"
+// enter counts a call of a client unless most of its calls are running, and reports whether it
+// does. leave ends the count.
+func (s *shares) enter(client isolate.Client, most int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[isolate.Client]int{}
 	}
-	return strconv.Itoa(r.Calls) + " " + per
+	if s.running[client] >= most {
+		return false
+	}
+	s.running[client]++
+	return true
+}
+
+func (s *shares) leave(client isolate.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running[client]--; s.running[client] == 0 {
+		delete(s.running, client)
+	}
 }
 
 // clientID returns a text that is unique for a client.
@@ -205,15 +191,12 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 		return nil, fmt.Errorf("%s cannot be isolated: its sandbox was not started with it",
 			call.Name)
 	}
-	finish, err := s.shares.Enter(clientID(clientOf(ctx)), "", bounds{Concurrency: p.options.Share})
-	if err != nil {
-		var limit *limitError
-		if errors.As(err, &limit) {
-			limit.Bound += " isolated ones of one client"
-		}
-		return nil, err
+	client := clientOf(ctx)
+	if !s.shares.enter(client, p.options.Share) {
+		return nil, &limitError{Limit: limitCalls,
+			Bound: fmt.Sprintf("%d isolated ones of one client", p.options.Share)}
 	}
-	defer finish()
+	defer s.shares.leave(client)
 	r := request{
 		Name:      call.Name,
 		Arguments: call.Arguments,
@@ -233,6 +216,7 @@ func (s *Sandbox) Isolate(ctx context.Context, call isolate.Call) (json.RawMessa
 	}
 	inside := ctx
 	if r.space != nil {
+		var err error
 		if r.quota, err = r.space.watchQuota(ctx, p.options.Limits.FileSize); err != nil {
 			refuse(ctx)
 			return nil, err
@@ -352,8 +336,7 @@ type Options struct {
 	// has a cgroup, and Limits.Memory and Limits.Processes bound all processes of a call together.
 	// Empty bounds them as the comments of these limits describe.
 	Cgroup string
-	// BestEffort starts without the parts that the system lacks, which the log lists. In a
-	// sandbox, runtime.Options.SandboxBestEffort sets it.
+	// BestEffort starts without the parts that the system lacks, which the log lists.
 	BestEffort bool
 	// RequireMountNamespace refuses to start on a system without mount namespaces. Without it such
 	// a server starts, and logs that they are missing. A handler then can read names and attributes

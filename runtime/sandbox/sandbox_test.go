@@ -9,13 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // newSandbox returns a sandbox that ends with the test.
@@ -38,13 +35,18 @@ var (
 	bob = isolate.Client{Issuer: "https://id.example", ID: "bob"}
 )
 
+func limitOfErr(err error) limitName {
+	var limit *limitError
+	if errors.As(err, &limit) {
+		return limit.Limit
+	}
+	return ""
+}
+
 // enter lets a call in that leaves with the test.
 func enter(t testing.TB, s *Sandbox, client isolate.Client) (context.Context, func()) {
 	t.Helper()
-	ctx, leave, err := s.Enter(context.Background(), client, "tool", toolset.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx, leave := s.Enter(context.Background(), client)
 	t.Cleanup(leave)
 	return ctx, leave
 }
@@ -83,61 +85,6 @@ func TestTheFolderOfWorkspacesIsMade(t *testing.T) {
 	newSandbox(t, Options{Workspaces: dir})
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info, err)
-	}
-}
-
-func TestBoundsAreForAClientAndATool(t *testing.T) {
-	s := newSandbox(t, Options{})
-	one := toolset.Limits{Concurrency: 1}
-	_, leave, err := s.Enter(t.Context(), ann, "copy", one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := s.Enter(t.Context(), ann, "copy", one); limitOfErr(err) != limitCalls {
-		t.Errorf("a second call at a time: %v", err)
-	}
-	for _, other := range []struct {
-		client isolate.Client
-		tool   string
-	}{{bob, "copy"}, {ann, "move"}, {isolate.Client{}, "copy"}} {
-		if _, _, err := s.Enter(t.Context(), other.client, other.tool, one); err != nil {
-			t.Errorf("%+v: %v", other, err)
-		}
-	}
-	leave()
-	leave()
-	if _, _, err := s.Enter(t.Context(), ann, "copy", one); err != nil {
-		t.Errorf("the first call is over: %v", err)
-	}
-}
-
-func TestARateIsSpelledAsItWasDeclared(t *testing.T) {
-	synctest.Test(t, rateIsSpelledAsItWasDeclared) // no call is in time for the next one
-}
-
-func rateIsSpelledAsItWasDeclared(t *testing.T) {
-	s := newSandbox(t, Options{})
-	for want, r := range map[string]toolset.Rate{
-		"(2 a second)": {Calls: 2, Per: time.Second},
-		"(2 a minute)": {Calls: 2, Per: time.Minute},
-		"(2 an hour)":  {Calls: 2, Per: time.Hour},
-		"(2 in 5m0s)":  {Calls: 2, Per: 5 * time.Minute},
-	} {
-		for range 2 {
-			if _, _, err := s.Enter(t.Context(), ann, want, toolset.Limits{Rate: r}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		_, _, err := s.Enter(t.Context(), ann, want, toolset.Limits{Rate: r})
-		var reached toolset.LimitError
-		if !errors.As(err, &reached) || reached.Reached() != "rate" ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	l := toolset.Limits{Rate: toolset.Rate{Calls: 1}}
-	if _, _, err := s.Enter(t.Context(), ann, "x", l); err == nil {
-		t.Error("a rate without a time was taken")
 	}
 }
 
@@ -250,10 +197,7 @@ func BenchmarkEnter(b *testing.B) {
 			s := newSandbox(b, o)
 			b.ReportAllocs()
 			for b.Loop() {
-				_, leave, err := s.Enter(context.Background(), ann, "tool", toolset.Limits{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				_, leave := s.Enter(context.Background(), ann)
 				leave()
 			}
 		})
@@ -264,10 +208,7 @@ func TestAnUnusedSandboxCostsACallNearlyNothing(t *testing.T) {
 	for want, o := range map[float64]Options{0: {}, 2: {Workspaces: t.TempDir()}} {
 		s := newSandbox(t, o)
 		got := testing.AllocsPerRun(100, func() {
-			_, leave, err := s.Enter(context.Background(), ann, "tool", toolset.Limits{Memory: 1, Output: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, leave := s.Enter(context.Background(), ann)
 			leave()
 		})
 		if got > want {

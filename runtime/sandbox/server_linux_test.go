@@ -161,11 +161,7 @@ func TestAServerOutlivesHostileHandlers(t *testing.T) {
 	}
 	tidy := func() {
 		t.Helper()
-		ctx, leave, err := box.Enter(t.Context(), isolate.Client{ID: "mallory"}, "tidy",
-			toolset.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ctx, leave := box.Enter(t.Context(), isolate.Client{ID: "mallory"})
 		defer leave()
 		space, err := Workspace(ctx)
 		if err == nil {

@@ -391,7 +391,6 @@ type visit struct {
 	context.Context
 	spaces *workspaces // nil without workspaces
 	client isolate.Client
-	limits func() // leaves the limiter
 
 	mu      sync.Mutex
 	space   *ClientWorkspace // nil until it is requested
@@ -458,5 +457,4 @@ func (v *visit) leave() {
 	if release != nil {
 		release(used)
 	}
-	v.limits()
 }

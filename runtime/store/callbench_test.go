@@ -53,11 +53,12 @@ func BenchmarkCall(b *testing.B) {
 		for _, engine := range []string{"no audit", "sqlite", "postgresql"} {
 			for _, policy := range []audit.IntentPolicy{audit.IntentNone, audit.IntentNonReadonly} {
 				options := runtime.Options{
-					AuditIntent: policy, Logger: slog.New(slog.DiscardHandler),
+					Audit:    runtime.AuditOptions{Intent: policy},
+					Logger:   slog.New(slog.DiscardHandler),
 					Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Issuer: "i", Subject: "ada"}}),
 				}
 				if engine != "no audit" {
-					options.Audit = open(b, engines[engine](b)).Audit()
+					options.Audit.Sink = open(b, engines[engine](b)).Audit()
 				} else if policy != audit.IntentNone {
 					continue
 				}

@@ -30,7 +30,9 @@ func replicaOf(t *testing.T, w watch, url string, tools []toolset.Tool, sink aud
 		tools[i].Input = `{"type":"object"}`
 		table.Rules = append(table.Rules, access.Rule{Tool: tools[i].Name, Authenticated: true})
 	}
-	server := must(runtime.New(runtime.Options{Tasks: watched{open(t, url).Tasks(), w}, Audit: sink,
+	server := must(runtime.New(runtime.Options{
+		Tasks: runtime.TaskOptions{Store: watched{open(t, url).Tasks(), w}},
+		Audit: runtime.AuditOptions{Sink: sink},
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			return identity.Identity{Principal: access.Principal{Subject: token, Client: "ide"}}, nil
 		})}, toolset.NewToolset(toolset.Generated{Package: "example.com/replica",

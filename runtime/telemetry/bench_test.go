@@ -105,7 +105,7 @@ func BenchmarkCallOverHTTP(b *testing.B) {
 	servers := [2]*caller{
 		newCaller(b, runtime.Options{Logger: slog.New(slog.DiscardHandler)}),
 		newCaller(b, runtime.Options{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
-			Observer: unsampled(b)}),
+			Observe: runtime.ObserveOptions{Observer: unsampled(b)}}),
 	}
 	for i := range 1000 {
 		servers[i%2].send(b, benchCall)

@@ -42,17 +42,13 @@ type reached string
 func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
 func (r reached) Reached() string { return string(r) }
 
-// box is a sandbox that lets tools named "rated" in no more, and kills all that is isolated.
+// box is a sandbox that kills all that is isolated.
 type box struct{}
 
 func (box) Start(isolate.Start) error { return nil }
 
-func (box) Enter(ctx context.Context, _ isolate.Client, tool string,
-	_ toolset.Limits) (context.Context, func(), error) {
-	if tool == "rated" {
-		return nil, nil, reached("rate")
-	}
-	return ctx, func() {}, nil
+func (box) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
+	return ctx, func() {}
 }
 
 func (box) Isolate(context.Context, isolate.Call) (json.RawMessage, error) {
@@ -211,8 +207,10 @@ func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options),
 		t.Fatal(err)
 	}
 	options := runtime.Options{
-		Observer: observer, Logger: discard, Audit: o.audit, Anonymous: true,
-		Grants: grant.NewMemory(), Sandbox: box{}, PermissionAware: true, Capabilities: host{},
+		Observe: runtime.ObserveOptions{Observer: observer}, Logger: discard,
+		Audit: runtime.AuditOptions{Sink: o.audit}, Anonymous: true,
+		Grants: runtime.GrantOptions{Source: grant.NewMemory()}, Sandbox: box{},
+		Host: runtime.HostOptions{Source: host{}},
 		Identity: identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 			if !strings.HasPrefix(token, "user-") {
 				return identity.Identity{}, identity.ErrInvalidToken

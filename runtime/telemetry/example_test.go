@@ -22,7 +22,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	options := runtime.Options{Observer: observer}
-	fmt.Println(options.Observer != nil)
+	options := runtime.Options{Observe: runtime.ObserveOptions{Observer: observer}}
+	fmt.Println(options.Observe.Observer != nil)
 	// Output: true
 }

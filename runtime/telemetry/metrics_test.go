@@ -35,7 +35,7 @@ func TestLooksIntoCachesAreCounted(t *testing.T) {
 		hits, reads int64 // of the host
 	}{{0, 0, 3}, {time.Minute, 2, 1}} {
 		o := open(t, telemetry.Options{}, func(options *runtime.Options) {
-			options.CapabilityTTL = test.ttl
+			options.Host.TTL = test.ttl
 		}, nil)
 		for range 3 {
 			o.post(t, "user-a", "tools/list", "", "")

@@ -15,6 +15,8 @@ func TestEachMessageIsASpan(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
 	const started = "mcp.protocol.version=2026-07-28 network.protocol.name=http " +
 		"network.transport=tcp"
+	o.post(t, "user-a", "tools/call", `"name":"rated"`, "") // the next one exceeds the rate
+	o.one(t, "tools/call")
 	for _, test := range []struct {
 		name, user, method, params string
 		span, want                 string

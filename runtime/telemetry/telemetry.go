@@ -51,8 +51,8 @@ type Options struct {
 	Public bool
 }
 
-// New returns an observer for runtime.Options.Observer. Several servers may share it. The error
-// names the tracer or instrument that the provider failed to make.
+// New returns an observer for runtime.Options.Observe.Observer. Several servers may share it. The
+// error names the tracer or instrument that the provider failed to make.
 func New(opts Options) (observe.Observer, error) {
 	if opts.TracerProvider == nil {
 		opts.TracerProvider = otel.GetTracerProvider()

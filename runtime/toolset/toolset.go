@@ -177,7 +177,8 @@ type Tool struct {
 	Limits   Limits
 
 	// Lenient makes the server coerce the arguments before the handler's decoder reads them, as
-	// [decode.Lenient] does. Strict prevents it also if runtime.Options.LenientArguments is set.
+	// [decode.Lenient] does. Strict prevents it also if runtime.Options.Protocol.LenientArguments is
+	// set.
 	Lenient, Strict bool
 
 	// SDK reports that the handler has go-sdk's signature. It gets a session of go-sdk's. In

@@ -64,7 +64,7 @@ func touch(t testing.TB, s *store.Store) {
 func catalogued(t testing.TB, s *store.Store) *client {
 	return dial(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		o := options()
-		o.Catalogs, o.CatalogStrict = stored.New(s, stored.Stored), true
+		o.Catalogs.Source, o.Catalogs.Strict = stored.New(s, stored.Stored), true
 		server, err := runtime.New(o, manyToolset(many))
 		if err != nil {
 			return err

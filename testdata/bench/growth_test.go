@@ -163,7 +163,7 @@ func growingPrincipals(b *testing.B, n int) growing {
 // its principal.
 func hosted(tools int) runtime.Options {
 	o := options()
-	o.PermissionAware, o.Capabilities, o.CapabilityTTL = true, numbered{tools}, time.Hour
+	o.Host.Source, o.Host.TTL = numbered{tools}, time.Hour
 	o.Identity = identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		p := member
 		p.Subject, p.User = token, token
@@ -208,7 +208,7 @@ func heap() float64 {
 
 func growingCatalogs(b *testing.B, n int) growing {
 	o := options()
-	o.Catalogs, o.CatalogStrict = stored.New(shelvesOf(b, n), stored.Stored), true
+	o.Catalogs.Source, o.Catalogs.Strict = stored.New(shelvesOf(b, n), stored.Stored), true
 	s := newGrowing(b, o, manyToolset(many))
 	s.list = func(i int) string { return fmt.Sprintf(`,"catalog":"kit %d"`, i%(n-1)) }
 	return s
@@ -237,6 +237,6 @@ func growingGrants(b *testing.B, n int) growing {
 		grants = append(grants, other)
 	}
 	o := options()
-	o.Grants = grant.NewMemory(grants...)
+	o.Grants.Source = grant.NewMemory(grants...)
 	return newGrowing(b, o, toolset.NewToolset(g))
 }

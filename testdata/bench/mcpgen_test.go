@@ -22,7 +22,8 @@ var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
 func options() runtime.Options {
 	return runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Logger:   slog.New(slog.DiscardHandler), MaxSessions: 20000, MaxUserSessions: 20000,
+		Logger:   slog.New(slog.DiscardHandler),
+		HTTP:     runtime.HTTPOptions{MaxSessions: 20000, MaxPerUser: 20000},
 	}
 }
 
@@ -38,7 +39,7 @@ const changing = "mcpgen-changing"
 
 func changingServer() (*runtime.Server, error) {
 	o := options()
-	o.Catalogs = noCatalogs{}
+	o.Catalogs.Source = noCatalogs{}
 	return runtime.New(o, freight.Toolset())
 }
 

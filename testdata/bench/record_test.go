@@ -116,8 +116,8 @@ func trailPeers(place string) (peers []peer) {
 			if err != nil {
 				return nil, err
 			}
-			if o.Audit = sink; t.records == 1 {
-				o.AuditIntent = audit.IntentNone
+			if o.Audit.Sink = sink; t.records == 1 {
+				o.Audit.Intent = audit.IntentNone
 			}
 			server, err := runtime.New(o, freight.Toolset())
 			if err != nil {

@@ -77,11 +77,11 @@ func serve(t *testing.T) *world {
 			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
 			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
 		}),
-		Audit:    s.Audit(),
+		Audit:    runtime.AuditOptions{Sink: s.Audit()},
 		Logger:   logger,
-		Catalogs: source,
+		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin:    beside.Handler,
-		Grants:   w.grants, GrantDefaults: grant.Minimal("public"),
+		Grants:   runtime.GrantOptions{Source: w.grants, Defaults: grant.Minimal("public")},
 	}, directory.Toolset(people))
 	if err != nil {
 		t.Fatal(err)

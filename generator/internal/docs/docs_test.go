@@ -70,14 +70,14 @@ func TestConstantsHaveTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"DefaultTimeout": "30s", "DefaultCapabilityRecheck": "1m", "DefaultMaxBodyBytes": "4 MiB",
-		"DefaultMaxSessions": "1,024",
+		"defaultTaskTTL": "30m", "defaultRecheck": "1m", "defaultMaxBody": "4 MiB",
+		"defaultMaxSessions": "1,024",
 	} {
 		v, timed, err := s.value(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := shown(v, timed, strings.HasSuffix(name, "Bytes")); got != want {
+		if got := shown(v, timed, name == "defaultMaxBody"); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}

@@ -149,7 +149,8 @@ func clients() (list []client, stop func(), err error) {
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("member"): {Subject: "mel", Role: "Member"}}),
-		Logger: slog.New(slog.DiscardHandler), AllowedHosts: []string{"shop.example"},
+		Logger: slog.New(slog.DiscardHandler),
+		HTTP:   runtime.HTTPOptions{Hosts: []string{"shop.example"}},
 	}, served())
 	if err != nil {
 		return nil, nil, err
@@ -290,12 +291,12 @@ func httpErrors(string) (string, error) {
 	return table([]situation{
 		{"no credential", with(map[string]string{"Authorization": ""})},
 		{"an invalid credential", with(map[string]string{"Authorization": "Bearer other"})},
-		{"a host that is not among `AllowedHosts`", with(map[string]string{"Host": "evil.example"})},
-		{"an origin that is not among `AllowedOrigins`",
+		{"a host that is not among `HTTP.Hosts`", with(map[string]string{"Host": "evil.example"})},
+		{"an origin that is not among `HTTP.Origins`",
 			with(map[string]string{"Origin": "https://evil.example"})},
 		{"a content type that is not JSON", with(map[string]string{"Content-Type": "text/plain"})},
-		{"a body above `MaxBodyBytes`", func(client) httpRequest {
-			return httpRequest{body: strings.Repeat(" ", runtime.DefaultMaxBodyBytes+1)}
+		{"a body above `HTTP.MaxBody`", func(client) httpRequest {
+			return httpRequest{body: strings.Repeat(" ", 4<<20+1)}
 		}},
 		{"an unknown session", func(c client) httpRequest {
 			if c.session == "" {

@@ -308,7 +308,7 @@ func accessWords(tool model.Tool) string {
 	}
 	if a.Permission != "" {
 		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-			withPermissionAware))
+			withHostSource))
 	}
 	if a.Permission != "" && a.Constrained {
 		needs[len(needs)-1] += ", with object constraints"

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
-// withPermissionAware is the note on a permission of the host.
-const withPermissionAware = "enforced only with PermissionAware"
+// withHostSource is the note on a permission of the host.
+const withHostSource = "enforced only with Host.Source"
 
 // matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
 // matrix alike.
@@ -128,7 +128,7 @@ func (m matrix) row(of model.Served, suffix string, a model.Access, from int) ma
 	switch {
 	case a.Permission != "":
 		row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-			withPermissionAware))
+			withHostSource))
 	case a.Action == model.NoAction:
 		row.also = append(row.also, "no permission of the host")
 	}

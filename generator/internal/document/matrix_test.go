@@ -53,12 +53,12 @@ tool             anonymous  no role  Guest  Clerk  and needs
 a_public         yes        yes      yes    yes
 b_authenticated  -          yes      yes    yes
 c_scope          -          yes      yes    yes    scope x:r, scope x:w
-d_permission     -          yes      yes    yes    permission app.view_x (enforced only with PermissionAware)
+d_permission     -          yes      yes    yes    permission app.view_x (enforced only with Host.Source)
 e_lowest         -          -        yes    yes
 f_highest        -          -        -      yes
 g_nothing        -          -        -      -
 h_guest          -          -        yes    yes
-i_clerk          -          -        -      yes    scope x:r, permission app.view_x (enforced only with PermissionAware)
+i_clerk          -          -        -      yes    scope x:r, permission app.view_x (enforced only with Host.Source)
 j_unknown        -          -        -      -
 
 desk (m/p)
@@ -66,7 +66,7 @@ tool             anonymous  no role  lowest role  highest role  and needs
 a_public         yes        yes      yes          yes
 b_authenticated  -          yes      yes          yes
 c_scope          -          yes      yes          yes           scope x:r, scope x:w
-d_permission     -          yes      yes          yes           permission app.view_x (enforced only with PermissionAware)
+d_permission     -          yes      yes          yes           permission app.view_x (enforced only with Host.Source)
 e_lowest         -          -        yes          yes
 f_highest        -          -        -            yes
 g_nothing        -          -        -            -
@@ -111,7 +111,7 @@ func TestAccessIsDescribedInWords(t *testing.T) {
 		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y",
 			Constrained: true}},
 			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with " +
-				"PermissionAware), with object constraints."},
+				"Host.Source), with object constraints."},
 		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"},
 			"needs an authenticated caller; no permission of the host. For others it does not exist."},
 		{model.Tool{}, "nobody may call it."},

@@ -139,7 +139,7 @@ func serve(source capability.Source, ttl time.Duration, log io.Writer) (*runtime
 	return runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("t"): {Subject: "ada", User: "ada"}}),
-		PermissionAware: true, Capabilities: source, CapabilityTTL: ttl,
+		Host:   runtime.HostOptions{Source: source, TTL: ttl},
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/devices", Server: toolset.ServerInfo{Name: "devices", Version: "1"},

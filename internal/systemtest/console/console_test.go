@@ -77,7 +77,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
-		Catalogs: source,
+		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin: must(admin.New(source, admin.Options{
 			Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
 			Logger: slog.New(slog.NewTextHandler(log, nil)),

@@ -202,8 +202,7 @@ func TestServerWithAForgottenUserKeyDoesNotStart(t *testing.T) {
 			server, err := runtime.New(runtime.Options{
 				Identity: identity.Static(map[string]access.Principal{
 					identity.HashToken("t"): {Subject: "ada", User: "ada"},
-				}),
-				PermissionAware: true, Capabilities: newSource(t, db, d, options),
+				}), Host: runtime.HostOptions{Source: newSource(t, db, d, options)},
 			}, tools)
 			if err == nil {
 				t.Cleanup(func() { _ = server.Shutdown(context.Background()) })

@@ -253,8 +253,8 @@ func TestServerWithABareActionDoesNotStart(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("t"): {Subject: "ada", User: "ada"},
 		}),
-		PermissionAware: true,
-		Capabilities:    newSource(t, testdb.SQLite(t), dialect.SQLite, django.Options{}),
+		Host: runtime.HostOptions{
+			Source: newSource(t, testdb.SQLite(t), dialect.SQLite, django.Options{})},
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{

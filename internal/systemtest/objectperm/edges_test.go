@@ -360,8 +360,7 @@ func serve(s *objectperm.Source, p access.Permission) error {
 	_, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("t"): {Subject: "ada", User: "ada"},
-		}),
-		PermissionAware: true, Capabilities: s,
+		}), Host: runtime.HostOptions{Source: s},
 	}, toolset.NewToolset(toolset.Generated{
 		Package: "x", Server: toolset.ServerInfo{Name: "x", Version: "1"},
 		Table: access.Table{Rules: []access.Rule{

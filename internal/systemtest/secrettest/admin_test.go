@@ -24,7 +24,7 @@ func (s *scene) administered(o runtime.Options) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o.PermissionAware, o.Capabilities, o.Catalogs, o.Admin = false, nil, source, a.Handler
+	o.Host.Source, o.Catalogs.Source, o.Admin = nil, source, a.Handler
 	server, err := runtime.New(o, s.toolset())
 	if err != nil {
 		s.t.Fatal(err)

@@ -397,16 +397,17 @@ func (s *scene) options(mask redact.Masker) runtime.Options {
 	})
 	debug := &slog.HandlerOptions{Level: slog.LevelDebug - 100}
 	return runtime.Options{
-		Identity:        identity.Bearer(s.verify, identity.NamesUsers()),
-		PermissionAware: true, Capabilities: host{s}, Catalogs: shelf{s}, Masker: mask,
-		Observer:       observer,
-		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Identity: identity.Bearer(s.verify, identity.NamesUsers()),
+		Host:     runtime.HostOptions{Source: host{s}},
+		Catalogs: runtime.CatalogOptions{Source: shelf{s}},
+		Observe:  runtime.ObserveOptions{Masker: mask, Observer: observer, Readiness: s.checks()},
+		HTTP: runtime.HTTPOptions{
+			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
 		Logger: slog.New(slog.NewMultiHandler(slog.NewTextHandler(s.at("log as text"), debug),
 			slog.NewJSONHandler(s.at("log as JSON"), debug))),
-		Audit: audit.Multi(audit.SinkFunc(s.record),
+		Audit: runtime.AuditOptions{Sink: audit.Multi(audit.SinkFunc(s.record),
 			audit.Slog(slog.New(slog.NewTextHandler(s.at("audit in a log"), nil))),
-			audit.JSONLines(s.at("audit in JSON lines")), file, trail.Audit()),
-		Readiness: s.checks(),
+			audit.JSONLines(s.at("audit in JSON lines")), file, trail.Audit())},
 	}
 }
 

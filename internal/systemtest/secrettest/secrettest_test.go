@@ -321,7 +321,7 @@ func (s *scene) adopted(o runtime.Options) *runtime.Server {
 		}
 		return nil, nil, errors.New(secret.Text())
 	})
-	o.PermissionAware, o.Capabilities, o.Catalogs = false, nil, nil
+	o.Host.Source, o.Catalogs.Source = nil, nil
 	server, err := runtime.Adopt(inner, o, map[string]access.Rule{"fail": {Authenticated: true}})
 	if err != nil {
 		s.t.Fatal(err)

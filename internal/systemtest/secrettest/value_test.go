@@ -218,11 +218,11 @@ func TestCallersValueComesOutNowhere(t *testing.T) {
 		s.t = t
 		s.aside()
 		o := s.options(redact.Masker{})
-		o.PermissionAware, o.Capabilities, o.Catalogs, o.Readiness = false, nil, nil, nil
+		o.Host.Source, o.Catalogs.Source, o.Observe.Readiness = nil, nil, nil
 		o.Identity = identity.Bearer(func(context.Context, string) (identity.Identity, error) {
 			return identity.Identity{Principal: principal("boss")}, nil
 		}, identity.KeepToken())
-		o.StdioValue = func(context.Context) (
+		o.Protocol.StdioValue = func(context.Context) (
 			identity.Value, error) {
 			return identity.NewValue(identity.NewToken(own)), nil
 		}
@@ -312,7 +312,7 @@ func (s *valued) runsOn(o runtime.Options) {
 	outer := s.t
 	defer func() { s.t = outer }()
 	synctest.Test(outer, func(t *testing.T) {
-		s.t, o.Audit = t, audit.SinkFunc(s.record)
+		s.t, o.Audit.Sink = t, audit.SinkFunc(s.record)
 		late := make(chan struct{})
 		server, err := runtime.New(o, toolset.NewToolset(toolset.Generated{
 			Package: "example.com/late", Server: toolset.ServerInfo{Name: "late", Version: "1"},

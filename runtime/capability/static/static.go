@@ -111,7 +111,7 @@ func open(file string, open func() (fs.File, error)) (*Source, error) {
 
 // Reload reads the file again, and replaces all permissions at once. With an error, the earlier
 // permissions still count. Call InvalidateCapabilities(nil) of the server afterwards: it notifies
-// clients whose lists have changed, and drops permissions that Options.CapabilityTTL keeps.
+// clients whose lists have changed, and drops permissions that Options.Host.TTL keeps.
 func (s *Source) Reload() error {
 	s.loading.Lock()
 	defer s.loading.Unlock()

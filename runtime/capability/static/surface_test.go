@@ -73,7 +73,8 @@ func TestListCallAndFileAgree(t *testing.T) {
 						Principal: access.Principal{
 							Issuer: "test", Subject: "sub-" + user, User: user, Role: role}}, nil
 				}, identity.NamesUsers()),
-				Anonymous: true, Denial: denial, PermissionAware: true, Capabilities: source,
+				Anonymous: true, Access: runtime.AccessOptions{Denial: denial},
+				Host: runtime.HostOptions{Source: source},
 			}, set)
 			if err != nil {
 				t.Fatal(err)
@@ -134,8 +135,7 @@ func TestServerStartsWhereTheFileListsNoActionsAndRefusesThoseItDoesNotList(t *t
 		_, err = runtime.New(runtime.Options{
 			Identity: identity.Static(
 				map[string]access.Principal{identity.HashToken("t"): {
-					Subject: "ada", User: "ada"}}),
-			PermissionAware: true, Capabilities: source,
+					Subject: "ada", User: "ada"}}), Host: runtime.HostOptions{Source: source},
 		}, set)
 		return err
 	}

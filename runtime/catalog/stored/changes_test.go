@@ -173,7 +173,8 @@ func TestStoreThatIsClosedBeforeItsServerIsNotLogged(t *testing.T) {
 		var log bytes.Buffer
 		source := stored.New(s, stored.Stored)
 		server, err := runtime.New(runtime.Options{
-			Catalogs: source, Anonymous: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Catalogs: runtime.CatalogOptions{Source: source}, Anonymous: true,
+			Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		}, toolset.NewToolset(toolset.Generated{
 			Package: "example.com/none", Server: toolset.ServerInfo{Name: "none", Version: "1"}}))
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Catalogs of a store, for runtime.Options.Catalogs.
+// Catalogs of a store, for runtime.Options.Catalogs.Source.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "catalogs")
 	if err != nil {

@@ -35,9 +35,9 @@ type Service struct {
 	logger   *slog.Logger
 }
 
-// New returns a service for the store in the server's Options.Grants. defaults are the server's
-// Options.GrantDefaults, which list_permissions includes. Errors are logged to slog.Default,
-// without secrets.
+// New returns a service for the store in the server's Options.Grants.Source. defaults are the
+// server's Options.Grants.Defaults, which list_permissions includes. Errors are logged to
+// slog.Default, without secrets.
 func New(keeper Store, defaults ...grant.Permission) *Service {
 	return &Service{keeper, grant.Default(defaults...), slog.Default()}
 }

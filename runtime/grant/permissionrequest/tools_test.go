@@ -82,9 +82,8 @@ func (switches) Changes(ctx context.Context) <-chan catalog.Change {
 type sandbox struct{ isolate.Sandbox }
 
 func (sandbox) Start(isolate.Start) error { return nil }
-func (sandbox) Enter(ctx context.Context, _ isolate.Client, _ string, _ toolset.Limits) (
-	context.Context, func(), error) {
-	return ctx, func() {}, nil
+func (sandbox) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
+	return ctx, func() {}
 }
 
 const emptyInput = `{"type":"object","properties":{},"additionalProperties":false}`
@@ -108,7 +107,7 @@ func toolsetOf(tools []toolset.Tool, rules []access.Rule) toolset.Toolset {
 func serverOf(t *testing.T, o runtime.Options, store permissionrequest.Store,
 	sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
-	o.Logger, o.Grants, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
+	o.Logger, o.Grants.Source, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
 	s, err := runtime.New(o, append(sets, permissionrequest.Toolset(
 		permissionrequest.New(store)))...)
 	if err != nil {
@@ -124,8 +123,10 @@ func TestListHasTheToolsThatTheCallerMayUse(t *testing.T) {
 	store := grant.NewMemory()
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid, access.Challenge} {
 		for _, listAll := range []bool{false, true} {
-			options := runtime.Options{Denial: denial, ListAll: listAll, PermissionAware: true,
-				Capabilities: host{}, Catalogs: switches{}}
+			options := runtime.Options{Access: runtime.AccessOptions{Denial: denial},
+				Lists:    runtime.ListOptions{ListAll: listAll},
+				Host:     runtime.HostOptions{Source: host{}},
+				Catalogs: runtime.CatalogOptions{Source: switches{}}}
 			set := func(column int) toolset.Toolset {
 				tools := []toolset.Tool{{Name: "plain", Input: emptyInput,
 					Call: guardedTool("").Call}}
@@ -289,7 +290,8 @@ func TestListHasGuardedToolsBesideAnAdoptedServer(t *testing.T) {
 			return nil, errors.ErrUnsupported
 		})
 	store := grant.NewMemory()
-	s, err := runtime.Adopt(old, runtime.Options{Anonymous: true, Grants: store,
+	s, err := runtime.Adopt(old, runtime.Options{Anonymous: true,
+		Grants: runtime.GrantOptions{Source: store},
 		Logger: slog.New(slog.DiscardHandler)}, map[string]access.Rule{"old": {Public: true}},
 		toolsetOf([]toolset.Tool{guardedTool("admin"), guardedTool("push")}, []access.Rule{
 			{Tool: "admin", MinRole: 4}, {Tool: "push", Authenticated: true}}),

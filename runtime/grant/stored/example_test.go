@@ -12,8 +12,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
-// Grants of a store, for runtime.Options.Grants and admin.Options.Grants: a client requests a
-// permission, and an administrator approves it.
+// Grants of a store, for runtime.Options.Grants.Source and admin.Options.Grants: a client requests
+// a permission, and an administrator approves it.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "grants")
 	if err != nil {

@@ -358,7 +358,7 @@ func TestSourceThatHangsHoldsNobodyUp(t *testing.T) {
 func TestServerWithoutItsSwitchesDoesNotStart(t *testing.T) {
 	broken := func(context.Context) error { return errors.New("no such table") }
 	c := catalogsOf(t, &shelf{fail: broken}, &journal{})
-	const want = "Options.Catalogs: cannot read which tools are switched off: no such table"
+	const want = "Options.Catalogs.Source: cannot read which tools are switched off: no such table"
 	if err := c.Start(t.Context()); err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -85,8 +85,8 @@ func NewInstructions(c InstructionsConfig, anonymous bool) (*Instructions, error
 		everybody.Subject = "anybody"
 	}
 	if hidden, ok := i.hidden(everybody, c.Text); ok {
-		return nil, fmt.Errorf("Options.Instructions contains the %s %q, which is hidden from some "+
-			"callers: remove the name, or write the text in Options.InstructionsFor",
+		return nil, fmt.Errorf("Options.Texts.Instructions contains the %s %q, which is hidden from some "+
+			"callers: remove the name, or write the text in Options.Texts.InstructionsFor",
 			hidden.targets[0].Kind, hidden.name)
 	}
 	return i, nil
@@ -103,7 +103,7 @@ func (i *Instructions) For(ctx context.Context, p access.Principal, own string) 
 			}})
 		if err := o.Err(); err != nil {
 			i.Log.ErrorContext(
-				ctx, "Options.InstructionsFor failed: the caller gets no instructions",
+				ctx, "Options.Texts.InstructionsFor failed: the caller gets no instructions",
 				"error", err)
 		}
 		text = o.Value

@@ -32,7 +32,7 @@ var errNoMoreChanges = errors.New("it closed its channel before the server had s
 // Start loads the switches. Without them the server does not start.
 func (c *Catalogs) Start(ctx context.Context) error {
 	if _, err := c.Reload(ctx); err != nil {
-		return fmt.Errorf("Options.Catalogs: cannot read which tools are switched off: %w",
+		return fmt.Errorf("Options.Catalogs.Source: cannot read which tools are switched off: %w",
 			err)
 	}
 	return nil

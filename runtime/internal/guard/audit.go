@@ -117,7 +117,7 @@ func (g *Guard) audit(next Next) Next {
 	}
 }
 
-// intend records the intent of an allowed call, as Options.AuditIntent has it, and lets the HTTP
+// intend records the intent of an allowed call, as Options.Audit.Intent has it, and lets the HTTP
 // status leave. Until then an allowed call is answered as a refused one.
 func (g *Guard) intend(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
@@ -179,7 +179,7 @@ func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 	return g.write(ctx, e)
 }
 
-// write writes an event. It waits at most for Options.AuditTimeout.
+// write writes an event. It waits at most for Options.Audit.Timeout.
 func (g *Guard) write(ctx context.Context, e audit.Event) error {
 	if _, waits := g.Audit.(audit.WaitingSink); waits && ctx.Done() == nil {
 		return g.waited(ctx, e)

@@ -89,7 +89,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 	release, status := m.Conn.Reserve(request.UserOf(m.Principal))
 	if status != 0 {
 		g.Log.WarnContext(ctx,
-			"no subscription is available: see Options.MaxSessions and Options.MaxUserSessions",
+			"no subscription is available: see Options.HTTP.MaxSessions and Options.HTTP.MaxPerUser",
 			"principal", m.Principal.Subject, "status", status, m.IDs())
 		return Answer{}, wire.TooManyListeners(status)
 	}

@@ -27,7 +27,7 @@ func NewObserver(o observe.Observer, log *slog.Logger) *Observer {
 
 func (o *Observer) contain() {
 	if p := recover(); p != nil {
-		o.log.Error("Options.Observer panicked",
+		o.log.Error("Options.Observe.Observer panicked",
 			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	}
 }

@@ -131,12 +131,15 @@ func (c *call) handle(ctx context.Context) toolReturned {
 			return c.failed(ctx, err)
 		}
 	}
-	if c.Sandbox != nil {
-		inside, leave, err := c.Sandbox.Enter(
-			ctx, request.ClientOf(c.caller), c.name, c.tool.Limits)
+	if l := c.tool.Limits; l.Concurrency > 0 || l.Rate.Calls > 0 {
+		leave, err := c.calls.Enter(request.ClientOf(c.caller), c.name, l)
 		if err != nil {
 			return c.failed(ctx, err)
 		}
+		defer leave()
+	}
+	if c.Sandbox != nil {
+		inside, leave := c.Sandbox.Enter(ctx, request.ClientOf(c.caller))
 		defer leave()
 		ctx = inside
 	}

@@ -45,12 +45,12 @@ func NewGrants(source grant.Source, defaults []grant.Permission,
 	g := &Grants{source: source, sets: map[isolate.Client]compiledGrants{}}
 	g.defaults = grant.Default(defaults...)
 	if g.common, err = grant.NewSet(g.defaults...); err != nil {
-		return nil, fmt.Errorf("Options.GrantDefaults: %w", err)
+		return nil, fmt.Errorf("Options.Grants.Defaults: %w", err)
 	}
 	names := roots.Names()
 	for _, p := range defaults {
 		if name := p.MissingRoot(names); name != "" {
-			return nil, fmt.Errorf("Options.GrantDefaults: %s: unknown root %q; the roots are %s",
+			return nil, fmt.Errorf("Options.Grants.Defaults: %s: unknown root %q; the roots are %s",
 				p, name, strings.Join(names, ", "))
 		}
 	}
@@ -190,16 +190,17 @@ func CheckGuarded(t *Tool, has Dependencies) error {
 	for _, a := range t.Allow {
 		allow := fmt.Sprintf("it has //mcp:allow %s={%s}, but ", a.Kind, a.Argument)
 		isPath := pattern.FamilyOf(a.Kind) == pattern.Paths
-		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants, for example to "+
-			"stored.New of package grant/stored, or only Options.GrantDefaults")
+		refuse(!has.Grants, allow+"no grants are configured: set Options.Grants.Source, for example to "+
+			"stored.New of package grant/stored, or only Options.Grants.Defaults")
 		refuse(isPath && !has.Roots, allow+
-			"no folder is configured: set Options.Roots with grant.OpenRoots")
+			"no folder is configured: set Options.Grants.Roots with grant.OpenRoots")
 		has.Grants, has.Roots = true, has.Roots || isPath // it is reported once
 	}
-	const cure = ": set Options.Sandbox with sandbox.New"
-	refuse(t.Isolate != "" && !has.Sandbox, "isolate=process of its //mcp:limit needs a sandbox"+cure)
-	refuse((t.Limits.Concurrency > 0 || t.Limits.Rate.Calls > 0) && !has.Sandbox,
-		"concurrency= and rate= of its //mcp:limit need a sandbox, which counts the calls"+cure)
+	refuse(t.Isolate != "" && !has.Sandbox, "isolate=process of its //mcp:limit needs a sandbox: "+
+		"set Options.Sandbox with sandbox.New")
+	rate := t.Limits.Rate
+	refuse(t.Limits.Concurrency < 0 || rate.Calls < 0 || (rate.Calls > 0) != (rate.Per > 0),
+		"its limit on calls at a time or on their rate is not positive: run go generate")
 	refuse(t.Limits.Memory > 0 && t.Isolate == "", "memory= of its //mcp:limit bounds calls "+
 		"with isolate=process only: add that, and run go generate")
 	return errors.Join(errs...)

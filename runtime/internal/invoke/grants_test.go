@@ -146,7 +146,7 @@ func TestGrantsThatCannotWork(t *testing.T) {
 		t.Error(g.Defaults())
 	}
 	for want, permission := range map[string]grant.Permission{
-		"Options.GrantDefaults: ": {Type: grant.FileRead, Resource: "/etc"},
+		"Options.Grants.Defaults: ": {Type: grant.FileRead, Resource: "/etc"},
 		`unknown root "pubic"; the roots are docs`: {
 			Type: grant.FileRead, Resource: "pubic/**"},
 	} {
@@ -293,14 +293,13 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 		tool toolset.Tool
 		has  Dependencies
 	}{
-		"set Options.Grants": {toolset.Tool{Allow: reading}, Dependencies{Roots: true}},
-		"set Options.Roots":  {toolset.Tool{Allow: reading}, Dependencies{Grants: true}},
-		"isolate=process of": {toolset.Tool{Isolate: "x"}, Dependencies{}},
-		"concurrency= and": {toolset.Tool{Limits: toolset.Limits{Concurrency: 1}},
-			Dependencies{}},
-		"need a sandbox": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}},
-			Dependencies{}},
-		"isolate=process only": {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
+		"set Options.Grants.Source": {toolset.Tool{Allow: reading}, Dependencies{Roots: true}},
+		"set Options.Grants.Roots":  {toolset.Tool{Allow: reading}, Dependencies{Grants: true}},
+		"isolate=process of":        {toolset.Tool{Isolate: "x"}, Dependencies{}},
+		"calls at a time":           {toolset.Tool{Limits: toolset.Limits{Concurrency: -1}}, all},
+		"on their rate":             {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}}, all},
+		"is not positive":           {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Per: 1}}}, all},
+		"isolate=process only":      {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
 		"it has //mcp:allow or isolate=process, but its generated code uses neither: run " +
 			"go generate": {toolset.Tool{Isolate: "x", Handle: answer}, all},
 	} {

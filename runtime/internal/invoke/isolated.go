@@ -33,7 +33,7 @@ func StartSandbox(s isolate.Sandbox, start isolate.Start, roots *grant.Roots,
 		}
 		if found {
 			return fmt.Errorf("Options.Sandbox: its workspaces, %s, are in the root %q of "+
-				"Options.Roots, so grants on this root would cover workspaces of other clients: use a "+
+				"Options.Grants.Roots, so grants on this root would cover workspaces of other clients: use a "+
 				"folder outside the roots", keeps.Folder(), name)
 		}
 	}

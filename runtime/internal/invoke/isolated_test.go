@@ -26,11 +26,10 @@ import (
 type box struct {
 	folder  string
 	start   error
-	enter   error
 	isolate func(context.Context, isolate.Call) (json.RawMessage, error)
 
 	started isolate.Start
-	entered []string
+	entered []isolate.Client
 	inside  int
 }
 
@@ -43,14 +42,10 @@ func (b *box) Start(s isolate.Start) error {
 	return b.start
 }
 
-func (b *box) Enter(ctx context.Context, client isolate.Client, tool string,
-	limits toolset.Limits) (context.Context, func(), error) {
-	b.entered = append(b.entered, fmt.Sprint(client, " ", tool, " ", limits.Concurrency))
-	if b.enter != nil {
-		return nil, nil, b.enter
-	}
+func (b *box) Enter(ctx context.Context, client isolate.Client) (context.Context, func()) {
+	b.entered = append(b.entered, client)
 	b.inside++
-	return context.WithValue(ctx, insideKey{}, true), func() { b.inside-- }, nil
+	return context.WithValue(ctx, insideKey{}, true), func() { b.inside-- }
 }
 
 func (b *box) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
@@ -163,8 +158,8 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 		sent.Files["path"] == nil {
 		t.Errorf("%+v", sent)
 	}
-	if want := "{test ada} t 3"; b.entered[0] != want || b.inside != 0 {
-		t.Errorf("%q, %d inside; want %q", b.entered[0], b.inside, want)
+	if b.entered[0] != (isolate.Client{Issuer: "test", ID: "ada"}) || b.inside != 0 {
+		t.Errorf("%q, %d inside", b.entered[0], b.inside)
 	}
 	if !strings.Contains(logged.String(), "messages=1") {
 		t.Errorf("logged %s", logged)
@@ -253,20 +248,37 @@ func TestIsolatedCallNeedsASandboxAndADecision(t *testing.T) {
 	}
 }
 
-func TestCallThatIsNotLetInDoesNotRun(t *testing.T) {
-	ran := false
-	r, _ := isolating(t, &box{enter: limited("rate")})
-	got, report, _ := called(r,
-		newTool(t, toolset.Tool{}, func(context.Context, toolset.Call) (toolset.Result, error) {
-			ran = true
-			return toolset.Done(nil)
-		}), `{}`)
-	if ran || got != "!the tool reached its limit on rate" || report.Failure != audit.Limited ||
-		report.Missing != "rate" {
-		t.Errorf("%s %+v, ran %t", got, report, ran)
+// The calls of a tool with a rate or a concurrency are counted without a sandbox too.
+func TestCallBeyondALimitDoesNotRun(t *testing.T) {
+	r, _ := newRunner(t)
+	runs := 0
+	var inner func() (string, Report, error)
+	tool := newTool(t, toolset.Tool{Limits: toolset.Limits{
+		Concurrency: 1, Rate: toolset.Rate{Calls: 2, Per: 1000 * time.Hour}}},
+		func(context.Context, toolset.Call) (toolset.Result, error) {
+			if runs++; runs == 1 {
+				got, report, _ := inner()
+				if got != "!the tool reached its limit on calls at a time (1)" ||
+					report.Failure != audit.Limited || report.Missing != "calls at a time" {
+					t.Errorf("a call in a call: %s %+v", got, report)
+				}
+				return toolset.Done(nil)
+			}
+			panic("it runs")
+		})
+	inner = func() (string, Report, error) { return called(r, tool, `{}`) }
+	inner()
+	inner() // which panics, and is over all the same
+	got, report, _ := inner()
+	if runs != 2 || !strings.HasPrefix(got, "!the limit on the rate (2 in 1000h0m0s) is reached") ||
+		report.Failure != audit.Limited || report.Missing != "rate" {
+		t.Errorf("%s %+v after %d runs", got, report, runs)
 	}
+}
+
+func TestACallLeavesItsSandbox(t *testing.T) {
 	b := &box{}
-	r, _ = isolating(t, b)
+	r, _ := isolating(t, b)
 	called(r,
 		newTool(t, toolset.Tool{},
 			func(context.Context, toolset.Call) (toolset.Result,
@@ -340,8 +352,7 @@ func TestSandboxIsStartedForItsTools(t *testing.T) {
 	}
 	tools["a"].Isolate = "z"
 	b := &box{}
-	if err := StartSandbox(b, isolate.Start{BestEffort: true}, nil, tools); err != nil ||
-		!b.started.BestEffort || !b.started.Network || !b.started.Programs ||
+	if err := StartSandbox(b, isolate.Start{}, nil, tools); err != nil || !b.started.Network || !b.started.Programs ||
 		!slices.Equal(b.started.Isolated, []string{"example.com/apart.t", "z"}) {
 		t.Errorf("%+v %v", b.started, err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
+	"github.com/mcpgen/mcpgen/runtime/internal/limit"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -53,10 +54,13 @@ type Config struct {
 }
 
 // Runner runs handlers. It is safe for concurrent use.
-type Runner struct{ Config }
+type Runner struct {
+	Config
+	calls limit.Calls
+}
 
 // NewRunner returns a runner.
-func NewRunner(c Config) *Runner { return &Runner{c} }
+func NewRunner(c Config) *Runner { return &Runner{Config: c} }
 
 // Report describes one run for the audit, the log and the observer.
 type Report struct {

@@ -97,7 +97,7 @@ func (h *Host) start(ctx context.Context) error {
 	for _, u := range h.ServiceUsers {
 		if failed == nil {
 			p := access.Principal{Issuer: u.Issuer, Subject: u.Client, Client: u.Client, User: u.User}
-			add(h.checkUser(ctx, p, "Options.ServiceUsers: client %q: %w"))
+			add(h.checkUser(ctx, p, "Options.Host.ServiceUsers: client %q: %w"))
 		}
 	}
 	if len(wrong) > 0 {
@@ -150,7 +150,7 @@ func (h *Host) checkUser(ctx context.Context, p access.Principal, format string)
 
 func unreadable(err error) error {
 	if mustChange(err) {
-		return fmt.Errorf("Options.Capabilities cannot read the host: %w; "+
+		return fmt.Errorf("Options.Host.Source cannot read the host: %w; "+
 			"correct the host's database, its grants or the settings of the adapter", err)
 	}
 	return unreachable(err)

@@ -28,7 +28,7 @@ func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 	case p.User != "":
 		text += ": correct the name, or create the user in the host"
 	case !mapped:
-		text += ": set its User, or map its Client in Options.ServiceUsers and set Subject to the " +
+		text += ": set its User, or map its Client in Options.Host.ServiceUsers and set Subject to the " +
 			"Client's name, because users of a client are not that client"
 	}
 	return maskedError{text: text, is: []error{capability.ErrNoUser}}
@@ -52,7 +52,7 @@ func (h *Host) noUser(p access.Principal, itself bool, err error) string {
 	text := fmt.Sprintf("the host has no active user %q", p.User)
 	if p.User == "" {
 		if _, mapped := h.serviceUser(p); mapped && !itself {
-			return fmt.Sprintf("Options.ServiceUsers has client %q, but this is not the client's own "+
+			return fmt.Sprintf("Options.Host.ServiceUsers has client %q, but this is not the client's own "+
 				"token. For a client's own token, have the verifier set identity.Identity.ClientItself, or "+
 				"write a principal whose Subject is its Client. For users of the client, set Delegated",
 				p.Client)

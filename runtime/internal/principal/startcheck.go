@@ -25,46 +25,20 @@ type problems []error
 
 func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
 
-// CheckOptions checks that the options of permission-aware discovery fit together.
-func CheckOptions(aware bool, source capability.Source, users []access.ServiceUser) []error {
-	const unaware = "Options.%s is set without Options.PermissionAware, so no %s: set " +
-		"PermissionAware, or remove %[1]s"
-	var found problems
-	switch {
-	case source == nil:
-	case request.IsNil(source):
-		found.add("Options.Capabilities is a nil %T: pass an adapter that works, or remove the option",
-			source)
-	case !aware:
-		found.add(unaware, "Capabilities", "permission would be checked")
+// CheckUnaware returns an error if a rule of the table needs a permission, which a server without a
+// host does not enforce.
+func CheckUnaware(table access.Table) error {
+	rules := rulesOf(table, needsHost)
+	if len(rules) == 0 {
+		return nil
 	}
-	if len(users) > 0 && !aware {
-		found.add(unaware, "ServiceUsers", "user would be looked up")
+	needs := "needs"
+	if len(rules) > 1 {
+		needs = "need"
 	}
-	seen := map[client]bool{}
-	for i, u := range users {
-		key := client{u.Client, u.Issuer}
-		switch {
-		case u.Client == "" || u.User == "":
-			found.add("Options.ServiceUsers[%d] has no Client or no User: set both, or remove it",
-				i)
-		case seen[key] && u.Issuer == "":
-			found.add("Options.ServiceUsers has client %q of any issuer twice: remove one",
-				u.Client)
-		case seen[key]:
-			found.add("Options.ServiceUsers has client %q of issuer %q twice: remove one",
-				u.Client, u.Issuer)
-		}
-		seen[key] = true
-	}
-	return found
-}
-
-// NoAdapterError is the error for a table whose permissions no adapter can read.
-func NoAdapterError(table access.Table) error {
-	return fmt.Errorf("Options.PermissionAware is set without Options.Capabilities, so no caller "+
-		"could use %s: set Capabilities to the adapter of the host, or remove PermissionAware",
-		list(rulesOf(table, needsHost)))
+	return fmt.Errorf("Options.Host.Source is nil, but %s %s a permission of the host: set it to "+
+		"the adapter of the host, or set Options.Host.RecordOnly, which enforces none",
+		list(rules), needs)
 }
 
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.
@@ -166,7 +140,7 @@ func (h *Host) checkRules() error {
 		asks = "have neither a permission of the host nor action=none"
 		where, rule = "each", "their rules"
 	}
-	return fmt.Errorf("Options.PermissionAware is set, and %s %s: write action= or object= on %s, "+
+	return fmt.Errorf("Options.Host.Source is set, and %s %s: write action= or object= on %s, "+
 		"or action=none, and run go generate (in Adopt: set Permission in %s)",
 		list(undeclared), asks, where, rule)
 }
@@ -199,9 +173,9 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 			}
 		})
 		if errors.Is(err, worker.ErrNoResponse) {
-			return fmt.Errorf("Options.Capabilities: MapVerb of %q: %w", r.Verb, err)
+			return fmt.Errorf("Options.Host.Source: MapVerb of %q: %w", r.Verb, err)
 		} else if err != nil {
-			found.add("Options.Capabilities: MapVerb of %q, which %s: %w", r.Verb,
+			found.add("Options.Host.Source: MapVerb of %q, which %s: %w", r.Verb,
 				requiredBy(rules, func(other ruleOf) bool { return other.Verb == r.Verb }), err)
 		}
 		actions[r.Verb] = action
@@ -233,12 +207,12 @@ func (h *Host) loadNames(ctx context.Context) error {
 			return h.Source.MapAction(p.String())
 		})
 		if errors.Is(err, worker.ErrNoResponse) { // which is no error of the permission
-			return fmt.Errorf("Options.Capabilities: MapAction of %s: %w", p, err)
+			return fmt.Errorf("Options.Host.Source: MapAction of %s: %w", p, err)
 		} else if err == nil && name == "" {
 			err = errors.New("the adapter returns no name for it")
 		}
 		if err != nil {
-			found.add("Options.Capabilities does not support permission %s, which %s: %w; correct "+
+			found.add("Options.Host.Source does not support permission %s, which %s: %w; correct "+
 				"action=, object= or app=, and run go generate",
 				p, requiredBy(rules, permission(p)), err)
 		}
@@ -264,7 +238,7 @@ func (h *Host) unknownNames(known []string) error {
 			max(len(p.Action), len(p.Object))/3); near != "" {
 			suggestion = fmt.Sprintf(" (did you mean %s?)", near)
 		}
-		found.add("Options.Capabilities: the host has no permission %s, "+
+		found.add("Options.Host.Source: the host has no permission %s, "+
 			"which %s%s: correct action=, object= or app= and run go generate, "+
 			"or add the permission to the host", name, requiredBy(rules, permission(p)), suggestion)
 	}
@@ -290,8 +264,8 @@ func (h *Host) checkIdentity() error {
 	namer, isNamer := h.Identity.(identity.UserNamer)
 	namesUsers := isKnown || isNamer && namer.NamesUsers() || len(h.ServiceUsers) > 0
 	if h.Identity != nil && !namesUsers {
-		found.add("Options.PermissionAware is set, but neither Options.Identity nor "+
-			"Options.ServiceUsers provides a user of the host, so no caller could use %s. Set "+
+		found.add("Options.Host.Source is set, but neither Options.Identity nor "+
+			"Options.Host.ServiceUsers provides a user of the host, so no caller could use %s. Set "+
 			"access.Principal.User and declare it (identity.Bearer with identity.NamesUsers(), or the "+
 			"source's setting for its user claim), or map clients in ServiceUsers",
 			list(rulesOf(h.Table, needsHost)))
@@ -303,7 +277,7 @@ func (h *Host) checkIdentity() error {
 	issuers := source.Issuers()
 	for _, u := range h.ServiceUsers {
 		if u.Issuer != "" && !slices.Contains(issuers, u.Issuer) {
-			found.add("Options.ServiceUsers: client %q has issuer %q, whose tokens Options.Identity "+
+			found.add("Options.Host.ServiceUsers: client %q has issuer %q, whose tokens Options.Identity "+
 				"does not accept: use %s, or leave Issuer empty for any",
 				u.Client, u.Issuer, strings.Join(issuers, " or "))
 		}

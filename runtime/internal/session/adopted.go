@@ -167,7 +167,7 @@ func (s *Server) read(ctx context.Context, send sender, method string, meta mcp.
 	return fmt.Errorf("the list has more than %d pages", maxPages)
 }
 
-// describe replaces descriptions by those of Options.Descriptions.
+// describe replaces descriptions by those of Options.Texts.Descriptions.
 func (s *Server) describe(tools map[string]*mcp.Tool) {
 	for name, text := range s.Adopted.Descriptions {
 		if tools[name] != nil {

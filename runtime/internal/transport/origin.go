@@ -15,14 +15,14 @@ func (h *Handler) checkOrigin(v *visit) bool {
 	w, r := v.w, v.r
 	switch {
 	case !h.hostAllowed(r):
-		h.Log.InfoContext(r.Context(), "refused a request for another host: see Options.AllowedHosts",
+		h.Log.InfoContext(r.Context(), "refused a request for another host: see Options.HTTP.Hosts",
 			"host", h.Masker.TextWithin(r.Host, 256))
 		http.Error(w, "host not allowed", http.StatusForbidden)
 		return false
 	case !h.originAllowed(r):
 		origin := strings.Join(r.Header.Values("Origin"), ", ")
 		h.Log.InfoContext(r.Context(), "refused a request from a page of another origin: see "+
-			"Options.AllowedOrigins, or configure the proxy to forward Host",
+			"Options.HTTP.Origins, or configure the proxy to forward Host",
 			"origin", h.Masker.TextWithin(origin, 256), "host", h.Masker.TextWithin(r.Host, 256))
 		http.Error(w, "origin not allowed", http.StatusForbidden)
 		return false
@@ -44,7 +44,7 @@ func (h *Handler) hostAllowed(r *http.Request) bool {
 	if h.Anonymous { // as a page of another site, which has no token, can be
 		h.exposed.Do(func() {
 			h.Log.Warn("the server admits anonymous callers and does not check host names: set " +
-				"Options.AllowedHosts to the names of this server. Otherwise web pages can call the public " +
+				"Options.HTTP.Hosts to the names of this server. Otherwise web pages can call the public " +
 				"tools by DNS rebinding")
 		})
 	}
@@ -60,7 +60,7 @@ func HostName(hostPort string) string {
 	return strings.ToLower(host)
 }
 
-// originAllowed admits the server's own pages, Options.AllowedOrigins, and requests without Origin.
+// originAllowed admits the server's own pages, Options.HTTP.Origins, and requests without Origin.
 func (h *Handler) originAllowed(r *http.Request) bool {
 	origins := r.Header["Origin"]
 	if len(origins) != 1 {
@@ -78,7 +78,7 @@ func (h *Handler) originListed(origin string) bool {
 	})
 }
 
-// respondCORS adds CORS headers for Options.AllowedOrigins. It answers a preflight.
+// respondCORS adds CORS headers for Options.HTTP.Origins. It answers a preflight.
 func (h *Handler) respondCORS(v *visit) bool {
 	if len(h.AllowedOrigins) == 0 {
 		return true

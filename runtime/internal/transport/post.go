@@ -98,7 +98,7 @@ func (h *Handler) newSession(v *visit) *session.Session {
 		return s
 	}
 	h.Log.WarnContext(v.r.Context(),
-		"no session is available: see Options.MaxSessions and Options.MaxUserSessions",
+		"no session is available: see Options.HTTP.MaxSessions and Options.HTTP.MaxPerUser",
 		"principal", v.info.Principal.Subject, "status", status)
 	text := "too many sessions on this server: try again later"
 	if status == http.StatusTooManyRequests {

@@ -17,7 +17,8 @@ import (
 const readinessTimeout = 2 * time.Second
 const readinessTTL = time.Second // from the end of a round
 
-// Readiness runs the checks of Options.Readiness at most once a second, one round at a time.
+// Readiness runs the checks of Options.Observe.Readiness at most once a second, one round at a
+// time.
 type Readiness struct {
 	checks []*check
 	pool   *worker.Pool

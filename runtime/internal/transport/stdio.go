@@ -266,7 +266,7 @@ func (l *lines) dispatch(m wire.Checked) {
 func (l *lines) value(ctx context.Context) (identity.Value, error) {
 	v, err := l.StdioValue(ctx)
 	if err != nil {
-		l.Log.ErrorContext(ctx, "Options.StdioValue failed; the handler has no value",
+		l.Log.ErrorContext(ctx, "Options.Protocol.StdioValue failed; the handler has no value",
 			"error", err)
 	}
 	return v, err

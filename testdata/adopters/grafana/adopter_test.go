@@ -56,9 +56,9 @@ func start(t *testing.T) service {
 	t.Cleanup(old.Close)
 	s.original = connect(t, old.URL+"/mcp")
 	server, err := runtime.New(runtime.Options{
-		Identity:     identity.Bearer(verify),
-		Logger:       slog.New(slog.DiscardHandler),
-		Descriptions: ported.Descriptions(),
+		Identity: identity.Bearer(verify),
+		Logger:   slog.New(slog.DiscardHandler),
+		Texts:    runtime.TextOptions{Descriptions: ported.Descriptions()},
 	}, ported.Toolset(ported.New(s.upstream.URL)))
 	if err != nil {
 		t.Fatal(err)

@@ -158,7 +158,7 @@ func observed(o *runtime.Options) {
 	if err != nil {
 		panic(err) // of instruments with constant names
 	}
-	o.Observer = observer
+	o.Observe.Observer = observer
 }
 
 // decided is the subject of the decision alone, without a message.
@@ -218,9 +218,13 @@ func newServer(folder string, change func(*runtime.Options), hidden []string) (*
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("viewer"): principals["viewer"],
 			identity.HashToken("admin"):  principals["admin"]}),
-		Roots: folders, GrantDefaults: []grant.Permission{
-			{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
-		Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
+		Grants: runtime.GrantOptions{
+			Roots: folders,
+			Defaults: []grant.Permission{
+				{Type: grant.FileRead, Resource: "docs/**", Unrestricted: true}},
+		},
+		Audit: runtime.AuditOptions{
+			Sink: audit.SinkFunc(func(context.Context, audit.Event) error { return nil })},
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if change != nil {

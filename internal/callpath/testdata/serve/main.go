@@ -50,7 +50,7 @@ func main() {
 	member := access.Principal{Issuer: "callpath", Subject: "mel", Role: "Member"}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
-		Audit:    audit.Slog(logger),
+		Audit:    runtime.AuditOptions{Sink: audit.Slog(logger)},
 		Logger:   logger,
 	}, Toolset())
 	if err != nil {

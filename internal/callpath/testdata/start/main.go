@@ -50,7 +50,7 @@ func main() {
 		add(&g, kind, i)
 	}
 	if kind == "permissions" {
-		o.PermissionAware, o.Capabilities = true, host{}
+		o.Capabilities = host{}
 	}
 	if kind == "adopted" {
 		err = adopt(o, g)

@@ -459,7 +459,8 @@ func TestProblemOfAPermissionIsReportedWithItsPlace(t *testing.T) {
 func TestPermissionBelowNoRootIsRefused(t *testing.T) {
 	opened := must(grant.OpenRoots(map[string]string{"public": t.TempDir(), "files": t.TempDir()}))
 	t.Cleanup(func() { _ = opened.Close() })
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{Roots: opened})
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{
+		Grants: runtime.GrantOptions{Roots: opened}})
 	of := adminRequests + "/" + w.ask("desk", "**").ID
 	const wrong, right = `{"type":"file.read","resource":"file/*.md"`,
 		`{"type":"file.read","resource":"files/*.md"`

@@ -292,7 +292,7 @@ func TestDocumentListsExactlyTheStatusesThatOccur(t *testing.T) {
 	registry = func(w *world) grant.Registry {
 		return keeper.New(w.Store, keeper.Options{OpenRequests: 1000})
 	}
-	w := newWorld(t, url, runtime.Options{CatalogStrict: true},
+	w := newWorld(t, url, runtime.Options{Catalogs: runtime.CatalogOptions{Strict: true}},
 		func(s *runtime.Server) api.Server { return statuses{s} })
 	ctx := t.Context()
 	must(w.CreateOrg(ctx, "taken", setup))

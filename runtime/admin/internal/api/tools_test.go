@@ -63,7 +63,8 @@ func TestToolsAreListedAsTheCallerMayUseThem(t *testing.T) {
 }
 
 func TestUnknownCatalogIsNotFoundWhereThatIsRequired(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{CatalogStrict: true})
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{
+		Catalogs: runtime.CatalogOptions{Strict: true}})
 	c := must(w.CreateCatalog(t.Context(), store.InTeam(w.lab.ID), "mine", "", true, setup))
 	theirs, none := w.send("rival", "GET", fmt.Sprintf("/api/v1/mcp/tools?catalog_id=%d", c.ID), ""), w.send("rival", "GET", "/api/v1/mcp/tools?catalog_id=999", "")
 	if theirs.status != 404 || !same(theirs, none) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // spaces is a sandbox with the workspaces of some clients.
@@ -32,9 +31,8 @@ func (s *spaces) keep(client isolate.Client) {
 
 func (*spaces) Start(isolate.Start) error { return nil }
 
-func (*spaces) Enter(ctx context.Context, _ isolate.Client, _ string,
-	_ toolset.Limits) (context.Context, func(), error) {
-	return ctx, func() {}, nil
+func (*spaces) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
+	return ctx, func() {}
 }
 
 func (*spaces) Isolate(context.Context, isolate.Call) (json.RawMessage, error) {

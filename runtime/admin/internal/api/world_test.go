@@ -161,9 +161,9 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 		tokens[identity.HashToken(name)] = p
 	}
 	o.Identity, o.Anonymous = identity.Static(tokens), true
-	o.Catalogs = stored.New(s, stored.Stored)
+	o.Catalogs.Source = stored.New(s, stored.Stored)
 	if w.grants != nil {
-		o.Grants, o.GrantDefaults = w.grants, grant.Minimal("public")
+		o.Grants.Source, o.Grants.Defaults = w.grants, grant.Minimal("public")
 	}
 	if o.Sandbox == nil {
 		o.Sandbox = w.spaces

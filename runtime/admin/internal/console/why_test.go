@@ -91,8 +91,9 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("vera"): {Subject: "vera", Role: "Viewer"},
 			identity.HashToken("ada"):  {Subject: "ada", Role: "Admin"}}),
-		Catalogs: stored.New(s, stored.Stored), Audit: s.Audit(),
-		StateKey: bytes.Repeat([]byte("k"), 32),
+		Catalogs: runtime.CatalogOptions{Source: stored.New(s, stored.Stored)},
+		Audit:    runtime.AuditOptions{Sink: s.Audit()},
+		Protocol: runtime.ProtocolOptions{StateKey: bytes.Repeat([]byte("k"), 32)},
 		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
 		Admin: func(server *runtime.Server) (http.Handler, error) {
 			return console.New(server, s, authority.New(server, s, stored.Stored),

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -58,9 +57,12 @@ func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object 
 	return record(ctx, sink, by)
 }
 
+// recordTimeout bounds one record.
+const recordTimeout = 5 * time.Second
+
 func record(ctx context.Context, sink audit.Sink, e audit.Event) error {
 	e.Time = cmp.Or(e.Time, time.Now())
-	ctx, cancel := context.WithTimeout(ctx, runtime.DefaultAuditTimeout)
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	return sink.Record(ctx, e)
 }

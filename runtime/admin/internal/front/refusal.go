@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
@@ -30,7 +29,7 @@ func Refused(ctx context.Context, sink audit.Sink, log *slog.Logger, by audit.Ev
 	by.End(audit.Denied)
 	by.Action, by.Object, by.Missing = action, object, missing
 	// The caller may be gone, or their credential ended: that makes it no less worth knowing.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), runtime.DefaultAuditTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := sink.Record(ctx, by); err != nil {
 		log.ErrorContext(ctx, "a refused request could not be recorded", "request_id", by.RequestID,

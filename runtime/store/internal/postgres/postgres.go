@@ -30,7 +30,7 @@ const (
 	// for the audit trail.
 	Changing = 4
 	// contended is how long a change waits for a lock: less than a server waits for its audit trail
-	// (runtime.DefaultAuditTimeout).
+	// (runtime.AuditOptions.Timeout).
 	contended = 3 * time.Second
 	// connecting is the time limit of a connection without connect_timeout in the URL.
 	connecting = 10 * time.Second

@@ -88,9 +88,11 @@ func valued(users, vault source) runtime.Options {
 			value := identity.NewValue(APIKey{user.Key}, user.Key)
 			return identity.Identity{Principal: user.Principal, Value: value}, nil
 		}),
-		StdioValue: func(ctx context.Context) (identity.Value, error) {
-			token, err := vault.Token(ctx)
-			return identity.NewValue(identity.NewToken(token)), err
+		Protocol: runtime.ProtocolOptions{
+			StdioValue: func(ctx context.Context) (identity.Value, error) {
+				token, err := vault.Token(ctx)
+				return identity.NewValue(identity.NewToken(token)), err
+			},
 		},
 	}
 }

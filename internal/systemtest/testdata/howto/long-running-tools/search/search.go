@@ -33,5 +33,6 @@ func New(ctx context.Context, users identity.Source, search *Search) (*runtime.S
 	if err != nil {
 		return nil, err
 	}
-	return runtime.New(runtime.Options{Identity: users, Tasks: db.Tasks()}, Toolset(search))
+	return runtime.New(runtime.Options{Identity: users,
+		Tasks: runtime.TaskOptions{Store: db.Tasks()}}, Toolset(search))
 }

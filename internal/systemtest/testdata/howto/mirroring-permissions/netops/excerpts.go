@@ -22,16 +22,19 @@ var _ capability.VerbMapper = host{}
 
 func mirrored(verify identity.Verifier, adapter capability.Source) (*runtime.Server, error) {
 	server, err := runtime.New(runtime.Options{
-		Identity:        identity.Bearer(verify, identity.NamesUsers()), // verify fills Principal.User
-		PermissionAware: true,
-		Capabilities:    adapter,
-		ServiceUsers:    []runtime.ServiceUser{{Client: "nightly", User: "svc-nightly"}},
+		Identity: identity.Bearer(verify, identity.NamesUsers()), // verify fills Principal.User
+		Host: runtime.HostOptions{
+			Source:       adapter,
+			ServiceUsers: []runtime.ServiceUser{{Client: "nightly", User: "svc-nightly"}},
+		},
 	}, dcim.Toolset())
 	return server, err
 }
 
 func overHTTP(token string) runtime.Options {
 	return runtime.Options{
-		Capabilities: endpoint{"https://netops.example/mcp/permissions/", token, http.DefaultClient},
+		Host: runtime.HostOptions{
+			Source: endpoint{"https://netops.example/mcp/permissions/", token, http.DefaultClient},
+		},
 	}
 }

@@ -12,6 +12,6 @@ func open(ctx context.Context, url string, options *runtime.Options) error {
 	if err != nil {
 		return err
 	}
-	options.ResourceUpdates = shared
+	options.Protocol.ResourceUpdates = shared
 	return nil
 }

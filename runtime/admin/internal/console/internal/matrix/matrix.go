@@ -104,7 +104,7 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 				r.Also = append(r.Also, "permission "+rule.Permission.String())
 			case rule.Permission.Required():
 				r.Also = append(r.Also, fmt.Sprintf(
-					"permission %s (enforced only with PermissionAware)", rule.Permission))
+					"permission %s (enforced only with Host.Source)", rule.Permission))
 			case rule.Permission == access.NoPermission():
 				r.Also = append(r.Also, "no permission of the host")
 			}
