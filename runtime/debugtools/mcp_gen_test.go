@@ -15,7 +15,7 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:b5cc7402ffc4d1b6067163df76e64e6f",
+		Source: "2:9341b2e012389010030a2c825a83fa80",
 		Code:   "2:fd646694d7f5ae9a5570d9c70a211ec4",
 		Declarations: map[string][]string{
 			".": {

@@ -74,7 +74,8 @@ func office() toolset.Toolset {
 func officeServer(t *testing.T, source identity.Source, hosts ...string) *runtime.Server {
 	t.Helper()
 	s, err := runtime.New(runtime.Options{Identity: source, Anonymous: true,
-		HTTP: runtime.HTTPOptions{Hosts: hosts}, Logger: slog.New(slog.DiscardHandler)}, office())
+		HTTP: runtime.HTTPOptions{Hosts: hosts}, Host: runtime.HostOptions{RecordOnly: true},
+		Logger: slog.New(slog.DiscardHandler)}, office())
 	if err != nil {
 		t.Fatal(err)
 	}
