@@ -74,8 +74,53 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	return ctx, nil
 }
 
-// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
-func (s *Server) IsAdmin(p access.Principal) bool {
+// Administered is a server as its administration uses it; see [Options.Admin] and package admin.
+type Administered interface {
+	// These are methods of Server.
+	Identify(r *http.Request) (context.Context, error)
+	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) Explanation
+	DeclaredCatalogs() []catalog.Found
+	ReloadSwitches(ctx context.Context) error
+	Table() access.Table
+
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
+	IsAdmin(p access.Principal) bool
+	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
+	// and those that are refused and not concealed. Admins get concealed tools too. With
+	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
+	// catalog.ErrUnknown if it does not exist. Without an admitted request the list is empty.
+	ListTools(ctx context.Context, ref catalog.Ref) (Listing, error)
+	// Allows returns the permissions that a tool's calls need on their arguments; nil without the tool.
+	Allows(tool string) []toolset.Allow
+	// Info returns the name of the server.
+	Info() toolset.ServerInfo
+	// Manifests returns the manifests of the toolsets, in the order of [New]. No MCP message contains
+	// a digest, because it changes with each tool, concealed ones included. Show it to admins only.
+	Manifests() []Manifest
+	// Adopted reports whether the server is one of [Adopt]: no manifest describes the adopted
+	// server's own tools.
+	Adopted() bool
+	// Masker returns Options.Observe.Masker.
+	Masker() redact.Masker
+	// Audit returns Options.Audit.Sink, which may be nil.
+	Audit() audit.Sink
+	// Catalogs returns Options.Catalogs.Source, which may be nil.
+	Catalogs() catalog.Source
+	// Grants returns Options.Grants.Source, which may be nil.
+	Grants() grant.Source
+	// GrantDefaults returns the grants that every client has, by Options.Grants.Defaults.
+	GrantDefaults() []grant.Grant
+	// Workspaces returns Options.Sandbox if it keeps workspaces of clients, and nil otherwise.
+	Workspaces() isolate.Workspaces
+	// Roots returns the sorted names of Options.Grants.Roots. Resources of file permissions begin with
+	// them.
+	Roots() []string
+}
+
+// administered implements Administered.
+type administered struct{ *Server }
+
+func (s administered) IsAdmin(p access.Principal) bool {
 	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
 }
 
@@ -94,11 +139,7 @@ type ListedTool struct {
 	Catalogs   []string  // those that code declares
 }
 
-// ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
-// and those that are refused and not concealed. Admins get concealed tools too. With
-// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
-// catalog.ErrUnknown if it does not exist. Without an admitted request the list is empty.
-func (s *Server) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
+func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
 	info := request.From(ctx)
 	if info == nil {
 		return Listing{}, nil
@@ -149,16 +190,14 @@ func OfUser(user string) func(access.Principal) bool {
 // names. They are global and do not change, and their ids are made from their names.
 func (s *Server) DeclaredCatalogs() []catalog.Found { return s.catalogs.Declared() }
 
-// Allows returns the permissions that a tool's calls need on their arguments; nil without the tool.
-func (s *Server) Allows(tool string) []toolset.Allow {
+func (s administered) Allows(tool string) []toolset.Allow {
 	if t := s.tools[tool]; t != nil {
 		return slices.Clone(t.Allow)
 	}
 	return nil
 }
 
-// Info returns the name of the server.
-func (s *Server) Info() toolset.ServerInfo { return s.info }
+func (s administered) Info() toolset.ServerInfo { return s.info }
 
 // Path returns Options.HTTP.Path, or its default.
 func (s *Server) Path() string { return s.opts.HTTP.Path }
@@ -175,40 +214,28 @@ type Manifest struct {
 // String returns the package and the digest.
 func (m Manifest) String() string { return m.Package + " " + cmp.Or(m.Digest, "unknown") }
 
-// Manifests returns the manifests of the toolsets, in the order of [New]. No MCP message contains
-// a digest, because it changes with each tool, concealed ones included. Show it to admins only.
-func (s *Server) Manifests() []Manifest { return slices.Clone(s.manifests) }
+func (s administered) Manifests() []Manifest { return slices.Clone(s.manifests) }
 
-// Adopted reports whether the server is one of [Adopt]: no manifest describes the adopted
-// server's own tools.
-func (s *Server) Adopted() bool { return s.own.info != nil }
+func (s administered) Adopted() bool { return s.own.info != nil }
 
 // Table returns a copy of the rules of the server. A change of the copy changes no decision.
 func (s *Server) Table() access.Table { return s.table.Clone() }
 
-// Masker returns Options.Observe.Masker.
-func (s *Server) Masker() redact.Masker { return s.opts.Observe.Masker }
+func (s administered) Masker() redact.Masker { return s.opts.Observe.Masker }
 
-// Audit returns Options.Audit.Sink, which may be nil.
-func (s *Server) Audit() audit.Sink { return s.opts.Audit.Sink }
+func (s administered) Audit() audit.Sink { return s.opts.Audit.Sink }
 
-// Catalogs returns Options.Catalogs.Source, which may be nil.
-func (s *Server) Catalogs() catalog.Source { return s.opts.Catalogs.Source }
+func (s administered) Catalogs() catalog.Source { return s.opts.Catalogs.Source }
 
-// Grants returns Options.Grants.Source, which may be nil.
-func (s *Server) Grants() grant.Source { return s.opts.Grants.Source }
+func (s administered) Grants() grant.Source { return s.opts.Grants.Source }
 
-// GrantDefaults returns the grants that every client has, by Options.Grants.Defaults.
-func (s *Server) GrantDefaults() []grant.Grant { return s.grants.Defaults() }
+func (s administered) GrantDefaults() []grant.Grant { return s.grants.Defaults() }
 
-// Workspaces returns Options.Sandbox if it keeps workspaces of clients, and nil otherwise.
-func (s *Server) Workspaces() isolate.Workspaces {
+func (s administered) Workspaces() isolate.Workspaces {
 	if keeps, ok := s.opts.Sandbox.(isolate.Workspaces); ok && keeps.Folder() != "" {
 		return keeps
 	}
 	return nil
 }
 
-// Roots returns the sorted names of Options.Grants.Roots. Resources of file permissions begin with
-// them.
-func (s *Server) Roots() []string { return s.opts.Grants.Roots.Names() }
+func (s administered) Roots() []string { return s.opts.Grants.Roots.Names() }

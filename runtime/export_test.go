@@ -23,6 +23,9 @@ const (
 	DefaultTaskTTL           = defaultTaskTTL
 )
 
+// Administer returns a server as Options.Admin gets it.
+func Administer(s *Server) Administered { return administered{s} }
+
 // CloseSessions ends all sessions.
 func CloseSessions(s *Server) { s.sessions.CloseSessions() }
 

@@ -49,7 +49,7 @@ type AccessOptions struct {
 	// Denial is how a refusal looks for tools, prompts and resources without a denial= of their
 	// own. Zero is access.Conceal.
 	Denial access.Denial
-	// AdminRole is the lowest role of administrators; see [Server.IsAdmin]. Empty is the highest
+	// AdminRole is the lowest role of administrators; see [Administered]. Empty is the highest
 	// role.
 	AdminRole string
 }

@@ -227,9 +227,9 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 }
 
 func TestIsAdmin(t *testing.T) {
-	highest := newServer(t, runtime.Options{}, directory(&desk{}))
-	chosen := newServer(t, runtime.Options{
-		Access: runtime.AccessOptions{AdminRole: "Manager"}}, directory(&desk{}))
+	highest := runtime.Administer(newServer(t, runtime.Options{}, directory(&desk{})))
+	chosen := runtime.Administer(newServer(t, runtime.Options{
+		Access: runtime.AccessOptions{AdminRole: "Manager"}}, directory(&desk{})))
 	for _, test := range []struct {
 		p               access.Principal
 		highest, chosen bool

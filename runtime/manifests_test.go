@@ -17,10 +17,11 @@ func TestManifestsAreThoseOfTheToolsets(t *testing.T) {
 	o := runtime.Options{Identity: users(), Logger: slog.New(slog.DiscardHandler)}
 	want := []runtime.Manifest{{Package: "example.com/team", Digest: "sha256:1"},
 		{Package: "example.com/library"}}
-	server, err := runtime.New(o, directory(&desk{}).ReadOnly(), library())
+	made, err := runtime.New(o, directory(&desk{}).ReadOnly(), library())
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := runtime.Administer(made)
 	got := server.Manifests()
 	if !slices.Equal(got, want) || server.Adopted() {
 		t.Errorf("%v, adopted %t", got, server.Adopted())
@@ -33,24 +34,27 @@ func TestManifestsAreThoseOfTheToolsets(t *testing.T) {
 	for i := range g.Table.Rules {
 		g.Table.Rules[i].Denial = access.Forbid
 	}
-	if server, err = runtime.New(o, toolset.NewToolset(g)); err != nil {
+	if made, err = runtime.New(o, toolset.NewToolset(g)); err != nil {
 		t.Fatal(err)
 	}
+	server = runtime.Administer(made)
 	if got := server.Manifests(); len(got) != 1 || got[0].Digest != "" {
 		t.Errorf("changed rules have the digest of the reviewed ones: %v", got)
 	}
 	own := func() *mcp.Server {
 		return mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
 	}
-	if server, err = runtime.Adopt(own(), o, nil); err != nil {
+	if made, err = runtime.Adopt(own(), o, nil); err != nil {
 		t.Fatal(err)
 	}
+	server = runtime.Administer(made)
 	if got := server.Manifests(); len(got) > 0 || !server.Adopted() {
 		t.Errorf("%v, adopted %t", got, server.Adopted())
 	}
-	if server, err = runtime.Adopt(own(), o, nil, directory(&desk{})); err != nil {
+	if made, err = runtime.Adopt(own(), o, nil, directory(&desk{})); err != nil {
 		t.Fatal(err)
 	}
+	server = runtime.Administer(made)
 	if got := server.Manifests(); !slices.Equal(got, want[:1]) || !server.Adopted() {
 		t.Errorf("%v, adopted %t", got, server.Adopted())
 	}

@@ -53,7 +53,7 @@ type Options struct {
 	// Admin makes the handler below [PathAPI] and [PathConsole]; see package admin. It is called
 	// once, when the server has been made. Its handler runs behind the checks of Host and Origin,
 	// and authenticates callers with [Server.Identify]. Nil serves neither.
-	Admin func(*Server) (http.Handler, error)
+	Admin func(Administered) (http.Handler, error)
 
 	Access   AccessOptions   // Access is how refusals look, and who administers. Zero conceals.
 	Host     HostOptions     // Host has the permissions of your application. Zero reads none.

@@ -169,7 +169,7 @@ func (s *Server) build(server *mcp.Server) error {
 			"Options.Host.RecordOnly is set", "names", names)
 	}
 	if opts.Admin != nil {
-		if s.beside, err = opts.Admin(s); err != nil {
+		if s.beside, err = opts.Admin(administered{s}); err != nil {
 			return fmt.Errorf("Options.Admin: %w", err)
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Server) startRecord() []slog.Attr {
 		list("readiness", slices.Sorted(maps.Keys(o.Observe.Readiness))),
 		slog.String("observer", kind(o.Observe.Observer)),
 		slog.Bool("masker", len(o.Observe.Masker.Names)+len(o.Observe.Masker.Values) > 0),
-		slog.Bool("adopted", s.Adopted()), slog.String("path", o.HTTP.Path),
+		slog.Bool("adopted", s.own.info != nil), slog.String("path", o.HTTP.Path),
 		list("allowed_origins", o.HTTP.Origins),
 		list("allowed_hosts", o.HTTP.Hosts),
 		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.HTTP.TrustedProxies...)),

@@ -36,7 +36,7 @@ type identityFunc func(*http.Request) (identity.Identity, error)
 func (f identityFunc) Identify(r *http.Request) (identity.Identity, error) { return f(r) }
 
 // desktop is an admin handler that tells who was let in and what they are listed.
-func desktop(s *runtime.Server) (http.Handler, error) {
+func desktop(s runtime.Administered) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, err := s.Identify(r)
 		var refused *runtime.Refusal
@@ -244,7 +244,7 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := s.ListTools(ctx, catalog.Ref{})
+			list, err := runtime.Administer(s).ListTools(ctx, catalog.Ref{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -259,15 +259,15 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 			}
 		}
 	}
-	if list, err := newServer(t, runtime.Options{}, directory(&desk{})).ListTools(t.Context(),
-		catalog.Ref{}); err != nil || list.Tools != nil {
+	if list, err := runtime.Administer(newServer(t, runtime.Options{},
+		directory(&desk{}))).ListTools(t.Context(), catalog.Ref{}); err != nil || list.Tools != nil {
 		t.Errorf("outside of a request: %+v, %v", list, err)
 	}
 }
 
 func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
 	_, err := runtime.New(runtime.Options{Logger: quiet(),
-		Admin: func(*runtime.Server) (http.Handler, error) {
+		Admin: func(runtime.Administered) (http.Handler, error) {
 			return nil, errors.New("console: the store is missing: pass the result of store.Open")
 		}}, directory(&desk{}))
 	if err == nil || !strings.Contains(err.Error(), "Options.Admin: console: the store is missing") {

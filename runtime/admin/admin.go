@@ -57,7 +57,7 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 // Handler returns the handler that a server mounts: set it as runtime.Options.Admin. It returns
 // an error for a server with other catalogs or grants, because administrators could not change
 // those.
-func (a *Admin) Handler(server *runtime.Server) (http.Handler, error) {
+func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
 		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs.Source to " +
 			"the one passed to admin.New")

@@ -8,7 +8,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -17,44 +16,13 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
-	"github.com/mcpgen/mcpgen/runtime/isolate"
-	"github.com/mcpgen/mcpgen/runtime/redact"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
-
-// Server is the part of a server that the API uses. *runtime.Server implements it.
-type Server interface {
-	// Masker returns the server's masker of secrets.
-	Masker() redact.Masker
-	// Identify authenticates a request. runtime.Caller finds the caller in the returned context. The
-	// error is a *runtime.Refusal.
-	Identify(r *http.Request) (context.Context, error)
-	// ListTools lists tools for a caller from Identify.
-	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
-	// DeclaredCatalogs returns the catalogs of the source code.
-	DeclaredCatalogs() []catalog.Found
-	// Table returns the table with a rule for each tool.
-	Table() access.Table
-	// Manifests returns the manifests that the server was built from.
-	Manifests() []runtime.Manifest
-	// Adopted reports whether it also serves an adopted go-sdk server.
-	Adopted() bool
-	// GrantDefaults returns the grants that every client has.
-	GrantDefaults() []grant.Grant
-	// Roots returns the names of the roots of file permissions, or none if they are unknown.
-	Roots() []string
-	// Workspaces returns the workspaces of clients, or nil if the server keeps none.
-	Workspaces() isolate.Workspaces
-	// ReloadSwitches applies changed switches at once.
-	ReloadSwitches(ctx context.Context) error
-}
 
 // Options configure the API. The zero value works.
 type Options struct {
@@ -73,7 +41,7 @@ type Options struct {
 
 // API serves the requests under [runtime.PathAPI]. It is safe for concurrent use.
 type API struct {
-	server    Server
+	server    runtime.Administered
 	store     *store.Store
 	authority *authority.Authority
 	audit     audit.Sink
@@ -89,7 +57,8 @@ type API struct {
 }
 
 // New returns the API of a server over a store.
-func New(server Server, s *store.Store, a *authority.Authority, o Options) (*API, error) {
+func New(server runtime.Administered, s *store.Store, a *authority.Authority,
+	o Options) (*API, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // adopting is a server that serves an adopted one as well.
-type adopting struct{ *runtime.Server }
+type adopting struct{ runtime.Administered }
 
 func (adopting) Adopted() bool { return true }
 
@@ -29,7 +29,7 @@ func TestManifestsAreListedToAdminsAlone(t *testing.T) {
 		}
 	}
 	w = newWorld(t, engines["sqlite"](t), runtime.Options{},
-		func(s *runtime.Server) api.Server { return adopting{s} })
+		func(s runtime.Administered) runtime.Administered { return adopting{s} })
 	if got := decoded[api.Manifests](w, w.send("root", "GET", path, "")); !got.Adopted {
 		t.Errorf("%+v", got)
 	}

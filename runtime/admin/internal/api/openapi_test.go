@@ -271,7 +271,7 @@ func TestResponsesAreAsInTheDocument(t *testing.T) {
 }
 
 // statuses is a server whose identity source obeys a header of the request.
-type statuses struct{ *runtime.Server }
+type statuses struct{ runtime.Administered }
 
 func (s statuses) Identify(r *http.Request) (context.Context, error) {
 	switch status := r.Header.Get("Test-Status"); status {
@@ -282,7 +282,7 @@ func (s statuses) Identify(r *http.Request) (context.Context, error) {
 	case "503":
 		return nil, errors.New("the identity source is away")
 	}
-	return s.Server.Identify(r)
+	return s.Administered.Identify(r)
 }
 
 // TestDocumentListsExactlyTheStatusesThatOccur sends every operation what leads to each status.
@@ -293,7 +293,7 @@ func TestDocumentListsExactlyTheStatusesThatOccur(t *testing.T) {
 		return keeper.New(w.Store, keeper.Options{OpenRequests: 1000})
 	}
 	w := newWorld(t, url, runtime.Options{Catalogs: runtime.CatalogOptions{Strict: true}},
-		func(s *runtime.Server) api.Server { return statuses{s} })
+		func(s runtime.Administered) runtime.Administered { return statuses{s} })
 	ctx := t.Context()
 	must(w.CreateOrg(ctx, "taken", setup))
 	must(w.CreateTeam(ctx, w.acme.ID, "taken", setup))

@@ -116,17 +116,17 @@ func TestBodyIsTakenInEverySpellingOfItsMediaType(t *testing.T) {
 }
 
 // cookies is a server whose identity source would read a cookie.
-type cookies struct{ *runtime.Server }
+type cookies struct{ runtime.Administered }
 
 func (c cookies) Identify(r *http.Request) (context.Context, error) {
 	if cookie, err := r.Cookie("token"); err == nil {
 		r.Header.Set("Authorization", "Bearer "+cookie.Value)
 	}
-	return c.Server.Identify(r)
+	return c.Administered.Identify(r)
 }
 
 func TestCookiesSayNothing(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
 		return cookies{s}
 	})
 	for _, who := range []string{"", "forged"} {
@@ -157,13 +157,13 @@ func TestPathsAreNotRedirected(t *testing.T) {
 
 // ailing is a server that does not do what it should.
 type ailing struct {
-	*runtime.Server
+	runtime.Administered
 	identify func(context.Context, error) (context.Context, error)
 	list     func() (runtime.Listing, error)
 }
 
 func (a ailing) Identify(r *http.Request) (context.Context, error) {
-	ctx, err := a.Server.Identify(r)
+	ctx, err := a.Administered.Identify(r)
 	if a.identify != nil {
 		return a.identify(ctx, err)
 	}
@@ -215,8 +215,8 @@ func TestWhatGoesWrongInsideIsRefusedAndLoggedAlone(t *testing.T) {
 		}}, "/api/v1/admin/orgs", 503, "no response in time"},
 	} {
 		w := newWorld(t, engines["sqlite"](t), runtime.Options{},
-			func(s *runtime.Server) api.Server {
-				c.ailing.Server = s
+			func(s runtime.Administered) runtime.Administered {
+				c.ailing.Administered = s
 				return c.ailing
 			})
 		w.nameless = strings.Contains(name, "nobody") || name == "no identity" ||
@@ -291,7 +291,7 @@ func TestRefusalStandsWhereItCannotBeRecorded(t *testing.T) {
 
 func TestAPIWorksWithoutOptions(t *testing.T) {
 	var direct *api.API
-	newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
+	newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
 		kept := must(store.Open(t.Context(), engines["sqlite"](t)))
 		t.Cleanup(func() { must(0, kept.Close()) })
 		direct = must(api.New(s, kept, authority.New(s, kept, stored.Stored), api.Options{}))
@@ -319,8 +319,8 @@ func TestBodyThatDoesNotComeIsRefused(t *testing.T) {
 }
 
 func TestConnectionIsCutWhereAHandlerRequestsIt(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
-		return ailing{Server: s, list: func() (runtime.Listing, error) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
+		return ailing{Administered: s, list: func() (runtime.Listing, error) {
 			panic(http.ErrAbortHandler)
 		}}
 	})

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/api"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -164,8 +163,8 @@ func (e ending) Read([]byte) (int, error) { e(); return 0, io.EOF }
 func TestNothingIsDoneOnceTheCredentialHasEnded(t *testing.T) {
 	var end context.CancelFunc
 	var atOnce bool
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s *runtime.Server) api.Server {
-		return ailing{Server: s,
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
+		return ailing{Administered: s,
 			identify: func(ctx context.Context, err error) (context.Context, error) {
 				ctx, end = context.WithCancel(ctx) // as with a deadline at its end
 				if atOnce {

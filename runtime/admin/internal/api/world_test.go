@@ -116,7 +116,7 @@ func keepers(t *testing.T, test func(t *testing.T, w *world)) {
 
 // newWorld makes one. wrap may stand between the API and the server.
 func newWorld(t testing.TB, url string, o runtime.Options,
-	wrap ...func(*runtime.Server) api.Server) *world {
+	wrap ...func(runtime.Administered) runtime.Administered) *world {
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -170,8 +170,8 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	}
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
-	o.Admin = func(server *runtime.Server) (http.Handler, error) {
-		asked := api.Server(server)
+	o.Admin = func(server runtime.Administered) (http.Handler, error) {
+		asked := runtime.Administered(server)
 		for _, wrap := range wrap {
 			asked = wrap(server)
 		}

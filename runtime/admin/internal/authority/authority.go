@@ -42,7 +42,7 @@ func (s Standing) String() string {
 	return "stranger"
 }
 
-// Server identifies admins. *runtime.Server implements it.
+// Server identifies admins. A [runtime.Administered] is one.
 type Server interface {
 	// IsAdmin reports whether a principal is an admin.
 	IsAdmin(p access.Principal) bool

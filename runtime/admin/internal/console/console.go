@@ -55,7 +55,7 @@ type Options struct {
 // New returns the handler of all paths under [runtime.PathConsole]. It is safe for concurrent use
 // and keeps no session state, so it works with several replicas. The server that mounts it checks
 // the Host header, as runtime.Server.Handler does.
-func New(server *runtime.Server, s *store.Store, a *authority.Authority,
+func New(server runtime.Administered, s *store.Store, a *authority.Authority,
 	o Options) http.Handler {
 	return newConsole(kernel{server}, s, a, o)
 }
@@ -85,10 +85,10 @@ type standing interface {
 }
 
 // kernel is the server itself.
-type kernel struct{ *runtime.Server }
+type kernel struct{ runtime.Administered }
 
 func (k kernel) Identify(r *http.Request) (context.Context, access.Principal, error) {
-	ctx, err := k.Server.Identify(r)
+	ctx, err := k.Administered.Identify(r)
 	if err != nil {
 		return nil, access.Principal{}, err
 	}

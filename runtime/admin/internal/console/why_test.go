@@ -95,7 +95,7 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 		Audit:    runtime.AuditOptions{Sink: s.Audit()},
 		Protocol: runtime.ProtocolOptions{StateKey: bytes.Repeat([]byte("k"), 32)},
 		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
-		Admin: func(server *runtime.Server) (http.Handler, error) {
+		Admin: func(server runtime.Administered) (http.Handler, error) {
 			return console.New(server, s, authority.New(server, s, stored.Stored),
 				console.Options{}), nil
 		},
