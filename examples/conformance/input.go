@@ -142,21 +142,10 @@ func field(req *mcp.CallToolRequest, key, name string) string {
 //mcp:tool
 func TestInputRequiredResultElicitation(_ context.Context, req *mcp.CallToolRequest,
 	_ Nothing) (*mcp.CallToolResult, any, error) {
-	name := field(req, "user_name", "name")
-	if name == "" {
-		return request("", mcp.InputRequestMap{"user_name": askName})
+	if name := field(req, "user_name", "name"); name != "" {
+		return contents(text("Hello, " + name + "!"))
 	}
-	return contents(text("Hello, " + name + "!"))
-}
-
-func greet(ctx context.Context, key string) (string, error) {
-	form, err := runtime.Elicit[Name](ctx, key, "What is your name?")
-	return "Hello, " + form.Name + "!", err
-}
-
-// Name is a form.
-type Name struct {
-	Name string `json:"name"`
+	return request("", mcp.InputRequestMap{"user_name": askName})
 }
 
 // TestInputRequiredResultSampling requests a message of the client's model.
@@ -227,12 +216,12 @@ func TestInputRequiredResultMultipleInputs(_ context.Context, req *mcp.CallToolR
 //
 //mcp:tool elicits
 func TestInputRequiredResultMultiRound(ctx context.Context) (string, error) {
-	greeting, err := greet(ctx, "step1")
+	who, err := runtime.Elicit[person](ctx, "step1", "What is your name?")
 	if err != nil {
 		return "", err
 	}
 	form, err := runtime.Elicit[Color](ctx, "step2", "What is your favorite color?")
-	return greeting + " Your color is " + form.Color + ".", err
+	return "Hello, " + who.Name + "! Your color is " + form.Color + ".", err
 }
 
 // Color is a form.

@@ -24,7 +24,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/examples/internal/visitor"
@@ -249,7 +248,7 @@ func (d demo) widened(source string) error {
 }
 
 // outside is the target of a replacement in the go.mod of the examples.
-var outside = regexp.MustCompile(`=> \.\.\S*`)
+var outside = regexp.MustCompile(`=> \.\.(\S*)`)
 
 // copyPackage copies a package of the examples into a module in dir. The module requires what the
 // examples require.
@@ -269,9 +268,7 @@ func copyPackage(dir, source string) error {
 		return err
 	}
 	return visitor.WriteFiles(dir, map[string]string{"go.sum": string(sum),
-		"go.mod": outside.ReplaceAllStringFunc(string(mod), func(to string) string {
-			return "=> " + strconv.Quote(root+strings.TrimPrefix(to, "=> .."))
-		})})
+		"go.mod": outside.ReplaceAllString(string(mod), `=> "`+root+`$1"`)})
 }
 
 // command runs a command in the folder of the run and returns what it prints.

@@ -170,14 +170,7 @@ func read(t *testing.T, path string) []byte {
 }
 
 func TestListsDifferAsDescribed(t *testing.T) {
-	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
-	session, err := client.Connect(t.Context(),
-		&mcp.CommandTransport{Command: exec.Command(binary)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer session.Close()
-	listed, err := session.ListTools(t.Context(), nil)
+	listed, err := start(t, filepath.Join(t.TempDir(), "file")).ListTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
