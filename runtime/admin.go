@@ -85,12 +85,13 @@ type Administered interface {
 
 	// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
 	IsAdmin(p access.Principal) bool
-	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that it may use,
-	// and those that are refused and not concealed. Admins get concealed tools too. With
+	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
+	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
 	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
 	// catalog.ErrUnknown if it does not exist. Without an admitted request the list is empty.
 	ListTools(ctx context.Context, ref catalog.Ref) (Listing, error)
-	// Allows returns the permissions that a tool's calls need on their arguments; nil without the tool.
+	// Allows returns the permissions that a tool's calls need on their arguments; nil without the
+	// tool.
 	Allows(tool string) []toolset.Allow
 	// Info returns the name of the server.
 	Info() toolset.ServerInfo
