@@ -89,7 +89,7 @@ func BenchmarkGenerate(b *testing.B) {
 		b.Fatal(err)
 	}
 	mcpgen := filepath.Join(bin.dir, "mcpgen")
-	scratch{root}.run(b, "go", "build", "-o", mcpgen, "./cmd/mcpgen")
+	scratch{root}.run(b, "go", "build", "-C", "cmd/mcpgen", "-o", mcpgen, ".")
 	controller := filepath.Join(bin.dir, "controller-gen")
 	bin.run(b, "env", "GOBIN="+bin.dir, "go", "install", controllerGen)
 
@@ -148,7 +148,7 @@ func BenchmarkScale(b *testing.B) {
 		b.Fatal(err)
 	}
 	mcpgen := filepath.Join(b.TempDir(), "mcpgen")
-	scratch{root}.run(b, "go", "build", "-o", mcpgen, "./cmd/mcpgen")
+	scratch{root}.run(b, "go", "build", "-C", "cmd/mcpgen", "-o", mcpgen, ".")
 	module := func(packages, tools int) scratch {
 		s := scratch{b.TempDir()}
 		if err := scaletest.Write(s.dir, root, packages, tools); err != nil {

@@ -519,8 +519,8 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	commandDir = dir
-	build := exec.Command("go", "build", "-o", filepath.Join(dir, "mcpgen"), "./cmd/mcpgen")
-	build.Dir = repository
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "mcpgen"),
+		"github.com/mcpgen/mcpgen/cmd/mcpgen")
 	if out, err := build.CombinedOutput(); err != nil {
 		slog.Error(string(out), "err", err)
 		return 1

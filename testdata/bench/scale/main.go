@@ -75,7 +75,7 @@ func (m module) measure(packages, tools, runs int) error {
 		return err
 	}
 	mcpgen := filepath.Join(m.dir, "mcpgen")
-	if _, err := m.run(m.root, "go", "build", "-o", mcpgen, "./cmd/mcpgen"); err != nil {
+	if _, err := m.run(m.root, "go", "build", "-C", "cmd/mcpgen", "-o", mcpgen, "."); err != nil {
 		return err
 	}
 	cost, err := m.run(m.dir, mcpgen, "./...")
