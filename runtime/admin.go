@@ -76,13 +76,16 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 
 // Administered is a server as its administration uses it; see [Options.Admin] and package admin.
 type Administered interface {
-	// These are methods of Server.
+	// Identify is [Server.Identify].
 	Identify(r *http.Request) (context.Context, error)
+	// ExplainOf is [Server.ExplainOf].
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) Explanation
+	// DeclaredCatalogs is [Server.DeclaredCatalogs].
 	DeclaredCatalogs() []catalog.Found
+	// ReloadSwitches is [Server.ReloadSwitches].
 	ReloadSwitches(ctx context.Context) error
+	// Table is [Server.Table].
 	Table() access.Table
-
 	// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
 	IsAdmin(p access.Principal) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
