@@ -20,8 +20,9 @@ import (
 )
 
 // MetaCatalog and HeaderCatalog are where a client names the catalogs of tools to list: params
-// (catalog and catalog_id), then _meta, the header, and the URL's query (catalog and catalog_id).
-// Ids come before names, and an empty value requests all tools. The list has the tools of any of
+// (catalog and catalog_id), then _meta, the header, and the URL's query (catalog and catalog_id), as
+// in https://tools.example/mcp?catalog=research. The first of these places counts. Ids come before
+// names, and an empty value requests all tools. The list has the tools of any of
 // the catalogs. Params and _meta take a text or an array of texts. The header and the query take
 // texts with commas between them, and the query can be repeated. HeaderCatalog may be
 // percent-encoded. _meta of the result has the notes, by MetaCatalogNote.
@@ -31,9 +32,9 @@ import (
 // parameter, and any other value is like "true". It is the client's wish: Options.ReadOnly is the
 // boundary.
 const (
-	MetaCatalog     = wire.MetaCatalog
-	MetaCatalogNote = wire.MetaCatalogNote
-	HeaderCatalog   = wire.HeaderCatalog
+	MetaCatalog     = wire.MetaCatalog     // "io.github.mcpgen/catalog"
+	MetaCatalogNote = wire.MetaCatalogNote // "io.github.mcpgen/catalog-note"
+	HeaderCatalog   = wire.HeaderCatalog   // "Mcpgen-Catalog"
 )
 
 // Refusal is the error of a request that is not admitted, in HTTP's terms.

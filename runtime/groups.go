@@ -131,8 +131,10 @@ func (o *HostOptions) withDefaults(p *problems) {
 
 // AuditOptions are about the record of calls and lists.
 type AuditOptions struct {
-	// Sink receives one event for each call and each list. Without a durable event, the server
-	// refuses the request. While the sink is down, the server refuses every call and list at once,
+	// Sink receives an event for each list and each call, and another one before calls that Intent
+	// selects. [audit.Rotating] writes a file, and Store.Audit of package store a database.
+	// Package audit/chain makes later changes of a trail visible. Without a durable event, the
+	// server refuses the request. While the sink is down, the server refuses every call and list at once,
 	// and probes the sink until it works again. Nil records nothing.
 	Sink audit.Sink
 	// Timeout bounds each record. A request whose record exceeds it is refused. Zero is 5 seconds.
@@ -156,8 +158,9 @@ func (o *AuditOptions) withDefaults(p *problems) {
 // CatalogOptions are about named sets of tools.
 type CatalogOptions struct {
 	// Source has the named catalogs that clients may request, and the tools that are switched off.
-	// Package catalog/stored keeps both in a database. Nil has only the catalogs that code declares
-	// (//mcp:tool catalog=), and all tools are on.
+	// The catalogs that code declares (//mcp:tool catalog=, toolset.Tool.Catalogs) exist as well.
+	// Package catalog/stored keeps both in a database. [MetaCatalog] has the ways to request a
+	// catalog. Nil has only the catalogs that code declares, and all tools are on.
 	Source catalog.Source
 	// Strict refuses a list of tools if none of the requested catalogs exists for the caller. By
 	// default the list is whole, with a note in _meta: a catalog is no boundary.

@@ -29,8 +29,9 @@ import (
 // The server calls sources, sinks and checks from many goroutines at once. New reads the fields
 // once: do not change the values that they point to.
 type Options struct {
-	// Identity authenticates callers over HTTP. Stdio has a principal of its own, see
-	// [Server.RunStdio]. Nil refuses each request that has a credential; without
+	// Identity authenticates callers over HTTP: oidc.New of package identity/oidc by the tokens of
+	// an OpenID provider, [identity.Bearer] by a function of yours. Stdio has a principal of its
+	// own, see [Server.RunStdio]. Nil refuses each request that has a credential; without
 	// Anonymous too, the server answers each HTTP request with 503.
 	Identity identity.Source
 	// Anonymous admits callers without credentials. They see and use public tools only. An invalid

@@ -1,5 +1,13 @@
-// Package runtime serves generated toolsets over MCP. It shows each caller the tools, prompts and
-// resources that the compiled table allows, and enforces the same table on every call.
+// Package runtime serves toolsets over MCP. It shows each caller the tools, prompts and resources
+// that the rules of its toolsets allow ([access.Table]), and enforces the same rules on every call.
+//
+// A toolset comes from functions with a //mcp:tool comment: the command mcpgen, a tool of the
+// module github.com/mcpgen/mcpgen/cmd/mcpgen, generates the function Toolset of their package.
+// "mcpgen explain" describes the directives. Tools that are known only at run time have
+// [toolset.NewToolset], and an existing go-sdk server has [Adopt].
+//
+// Packages with more dependencies are modules of their own, below this package's path:
+// identity/oidc, store, catalog/stored, grant/stored, admin, telemetry and sandbox.
 //
 // [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
 // [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their

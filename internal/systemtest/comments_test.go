@@ -6,10 +6,13 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testrepo"
+	"github.com/mcpgen/mcpgen/runtime"
 )
 
 // forAgents has types whose comments are descriptions of arguments.
@@ -17,7 +20,8 @@ const forAgents = "runtime/grant/context.go"
 
 // TestExportedNamesHaveComments reads package runtime and the public packages below it. The comment
 // of a group of constants or variables is that of each. The comment of a func, method or type
-// begins with its name (https://go.dev/doc/comment).
+// begins with its name (https://go.dev/doc/comment), and links to no name that is not exported.
+// Comments with runtime.Options have fields that exist, and the types of groups.
 func TestExportedNamesHaveComments(t *testing.T) {
 	names := 0
 	err := filepath.WalkDir(filepath.Join(testrepo.Root(t), "runtime"),
@@ -44,6 +48,12 @@ func TestExportedNamesHaveComments(t *testing.T) {
 					t.Errorf("%s: the comment of %s does not begin with its name",
 						fset.Position(n.pos), n.name)
 				}
+				for _, link := range unexportedLink.FindAllString(n.comment, -1) {
+					t.Errorf("%s: the comment of %s links to %s", fset.Position(n.pos), n.name, link)
+				}
+			}
+			for _, c := range f.Comments {
+				checkOptions(t, path, c.Text())
 			}
 			return nil
 		})
@@ -52,6 +62,46 @@ func TestExportedNamesHaveComments(t *testing.T) {
 	}
 	if names < 1000 {
 		t.Errorf("found %d exported names only", names)
+	}
+}
+
+var unexportedLink = regexp.MustCompile(`\[[a-z]+[A-Z]\w*\]`)
+
+// checkOptions checks the literals of runtime.Options in a comment.
+func checkOptions(t *testing.T, path, comment string) {
+	for {
+		_, rest, found := strings.Cut(comment, "runtime.Options{")
+		if !found {
+			return
+		}
+		comment = rest
+		depth := 1
+		end := strings.IndexFunc(rest, func(r rune) bool {
+			depth += map[rune]int{'{': 1, '}': -1}[r]
+			return depth == 0
+		})
+		if end < 0 {
+			t.Errorf("%s: a literal of runtime.Options has no end", path)
+			return
+		}
+		literal, err := parser.ParseExpr("runtime.Options{" + rest[:end+1])
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		for _, e := range literal.(*ast.CompositeLit).Elts {
+			pair, ok := e.(*ast.KeyValueExpr)
+			if !ok {
+				t.Errorf("%s: runtime.Options has a value without a field", path)
+				continue
+			}
+			key := pair.Key.(*ast.Ident).Name
+			field, ok := reflect.TypeFor[runtime.Options]().FieldByName(key)
+			_, group := pair.Value.(*ast.CompositeLit)
+			if !ok || group != (field.Type.Kind() == reflect.Struct) {
+				t.Errorf("%s: runtime.Options has no field %s of this form", path, key)
+			}
+		}
 	}
 }
 

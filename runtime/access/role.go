@@ -9,7 +9,8 @@ const (
 	Highest Role = -2 // the highest
 )
 
-// DefaultRoles returns the hierarchy of a server none of whose packages declares one.
+// DefaultRoles returns the hierarchy of a server none of whose packages declares one:
+// Viewer, Member, Manager and Admin.
 func DefaultRoles() []string { return []string{"Viewer", "Member", "Manager", "Admin"} }
 
 // Hierarchy returns the role names of decisions, lowest first: the table's own, or the default ones

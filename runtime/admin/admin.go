@@ -5,7 +5,8 @@
 //	source := stored.New(s, stored.Stored)
 //	a, err := admin.New(source, admin.Options{})
 //	...
-//	server, err := runtime.New(runtime.Options{Catalogs: source, Admin: a.Handler}, toolsets...)
+//	server, err := runtime.New(runtime.Options{Identity: callers, Admin: a.Handler,
+//		Catalogs: runtime.CatalogOptions{Source: source}}, toolsets...)
 package admin
 
 import (

@@ -81,6 +81,7 @@ func Slog(logger *slog.Logger) Sink {
 // line that could be written only in part is reported as an error, and the next one starts
 // on a line of its own. While a write does not return, other events wait for it until their
 // contexts end, and are reported as errors then; none of them holds a goroutine but the write.
+// It does not sync w: [Rotating] is for files.
 func JSONLines(w io.Writer) Sink { return &jsonLines{w: w, turn: make(chan struct{}, 1)} }
 
 type jsonLines struct {

@@ -10,7 +10,7 @@
 // the method of [Inspector].
 //
 // Each call reads its data when it runs. Secrets in results are masked by the rules of package
-// redact, the server's Options.Observe.Masker and [Options.Observe.Masker].
+// redact, runtime.Options.Observe.Masker of the server, and [Options.Masker].
 //
 //mcp:server name=debug title="Debug tools" prefix=debug_
 //mcp:default minrole=highest action=none

@@ -137,9 +137,10 @@ type ResourceDescriber interface {
 
 // Resource describes a server to OAuth clients, in the terms of RFC 9728, section 2.
 type Resource struct {
-	// URL identifies the server: https, without query and fragment, the URL at which clients call
-	// it. If a client's URL has the parameters catalog or readonly, they are part of the resource
-	// that this client reads (see [CatalogQuery]). Required.
+	// URL identifies the server: https, or http on a loopback address, without query and fragment.
+	// It is the URL at which clients call the server. If a client's URL has the parameters catalog
+	// or readonly, they are part of the resource that this client reads (see [CatalogQuery]).
+	// Required.
 	URL string
 	// AuthorizationServers are the issuers whose tokens are accepted. Empty is the issuers of an
 	// oidc.Source, and for other sources an error of runtime.New.

@@ -1,7 +1,7 @@
 // Package intercept is the middleware of a server.
 //
-// It stands inside the guard: it gets the messages that the compiled table allows, and the guard
-// encodes and records what it returns. It has the same place whether the server answers a message
+// It stands inside the guard: it gets the messages that the rules allow, and the guard encodes and
+// records what it returns. It has the same place whether the server answers a message
 // itself or go-sdk's server does.
 package intercept
 

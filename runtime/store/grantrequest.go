@@ -41,8 +41,8 @@ func (e *engine) openRequests(q *statement, issuer, client string, at time.Time)
 }
 
 // RequestGrant keeps a request, in canonical form. If the client has an open request for the same
-// permission, that one is returned. most limits the open requests of the client, and
-// [maxRequests] those of all clients. It withdraws requests of the client that have been open for
+// permission, that one is returned. most limits the open requests of the client. All
+// clients have at most 10,000. It withdraws requests of the client that have been open for
 // [grant.Waits], and deletes at most 100 requests that are 90 days older than that. Errors wrap
 // [grant.ErrInvalid] and [grant.ErrTooMany].
 func (s *Store) RequestGrant(ctx context.Context, r grant.Request, most int, by audit.Event) (

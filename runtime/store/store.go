@@ -6,6 +6,9 @@
 // share: see [Open]. Each change and its audit event are one transaction. [Store.Changes] reports
 // changes to all followers in this process and, on PostgreSQL, in others.
 //
+// Each change has a parameter by: who changes. Its Issuer, Principal, Client, Role and RequestID
+// become those of the event. A program at its start may pass audit.Event{Principal: "setup"}.
+//
 // The store makes no access decisions. Callers query by [Scope], so that an id of another tenant
 // and an id that never existed give the same result.
 package store
@@ -233,8 +236,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrConflict reports an item that has changed since the caller's version. Read it again.
 	ErrConflict = errors.New("changed since it was read: read it again")
-	// ErrLimit reports that a place has its maximum number of items: see [maxEntries] and the other
-	// limits. The error names the limit.
+	// ErrLimit reports that a place has its maximum number of items, such as 10,000 entries of a
+	// catalog. The error has the limit.
 	ErrLimit = errors.New("is the most")
 	// ErrInvalid reports a name, a standing, a scope, a version or a URL that is not valid. Errors
 	// of this kind have a text of their own: use [errors.Is].

@@ -2,7 +2,8 @@
 //
 //	observer, err := telemetry.New(telemetry.Options{})
 //	…
-//	server, err := runtime.New(runtime.Options{Observer: observer}, …)
+//	server, err := runtime.New(runtime.Options{Identity: callers,
+//		Observe: runtime.ObserveOptions{Observer: observer}}, toolsets...)
 //
 // Each message has a server span, and is counted and timed. Names follow the semantic conventions
 // for the Model Context Protocol (github.com/open-telemetry/semantic-conventions-genai,

@@ -39,7 +39,7 @@ func (g Generated) Check(aware bool) error {
 			}
 			served[name] = true
 			if rules[k][name] == nil {
-				bad("%s %q has no rule in the table: run go generate", k, name)
+				bad("%s %q has no rule in Generated.Table: run go generate", k, name)
 			}
 		}
 		for _, rule := range table.Rules {

@@ -1,8 +1,8 @@
 // Package toolset is the contract between generated code and package runtime.
 //
 // mcpgen writes one function Toolset for each package that has handlers. The function returns a
-// [Toolset], which runtime.New takes. Code that is not generated does not need this package, except
-// tests of a server, and tools that read what a server serves.
+// [Toolset], which runtime.New takes. Other code needs this package for tools that are known only at
+// run time ([NewToolset]), for tests of a server, and to read what a server serves.
 //
 // Each generated package and its tests link this package. Therefore it imports runtime/access,
 // runtime/decode and a small part of the standard library, but neither go-sdk nor package net.
@@ -86,7 +86,9 @@ type Toolset struct {
 	unknown   []string // names that narrowing got and the package does not have
 }
 
-// NewToolset makes a Toolset of a copy. Generated code calls it.
+// NewToolset makes a Toolset of a copy of g. Generated code calls it. Code by hand may do so for
+// tools that are known only at run time. It needs Package, Server.Name, a rule in Table for each
+// tool, and Tools with Name, Input, and Handle or Call; runtime.New reports what is missing.
 func NewToolset(g Generated) Toolset { return Toolset{generated: g.clone()} }
 
 // Generated returns the description of the package. The server reads it.
@@ -156,11 +158,15 @@ func (g Generated) timeout(own time.Duration, nonBlocking bool) time.Duration {
 // otherwise.
 type Tool struct {
 	Name, Title, Description string
-	Input                    string // JSON Schema of the arguments, an object
-	Output                   string // JSON Schema of the structured content; empty for none
-	Annotations              Annotations
-	Icons                    []Icon
-	Meta                     string // the _meta of its listing, a JSON object; empty for none
+	// Input is the JSON Schema of the arguments, an object, for clients. Handle or Call checks the
+	// arguments: generated decoders accept what the schema accepts.
+	Input string
+	// Output is the JSON Schema of the structured content, for clients. No result is checked by the
+	// schema. Empty for none.
+	Output      string
+	Annotations Annotations
+	Icons       []Icon
+	Meta        string // the _meta of its listing, a JSON object; empty for none
 	// UI is the URI of the resource of the package that shows the result of a call, an MCP App
 	// (SEP-1865). It has the tool's rule. Empty for none.
 	UI string
@@ -230,9 +236,11 @@ const (
 	SDKResult // a *mcp.CallToolResult of go-sdk's
 )
 
-// Annotations are the hints of a tool for clients, as the protocol defines them. A server does not
-// enforce them. A nil hint is not sent. The zero Annotations are not sent.
+// Annotations are the hints of a tool for clients, as the protocol defines them. No handler is
+// checked by them. A nil hint is not sent. The zero Annotations are not sent.
 type Annotations struct {
+	// ReadOnlyHint marks the tool as readonly, for runtime.Options.ReadOnly, [Toolset.ReadOnly] and
+	// audit.IntentNonReadonly.
 	ReadOnlyHint    bool
 	DestructiveHint *bool
 	IdempotentHint  bool

@@ -7,6 +7,12 @@
 // never used. Tokens that are bound to a key of the client (cnf, RFC 7800, as with DPoP and mutual
 // TLS) are refused, since this package cannot check that binding.
 //
+//	callers := oidc.New(oidc.Options{
+//		Resource: identity.Resource{URL: "https://tools.example/mcp"},
+//		Issuers: []oidc.Issuer{{URL: "https://login.example",
+//			Claims: oidc.Claims{Roles: []string{"roles"}}}},
+//	})
+//
 // # From a token to a principal
 //
 // Each field of the principal comes from the claims below. A claim that is missing or of another
@@ -55,9 +61,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-// What the zero value of an option means, and what bounds the rest.
+// DefaultLeeway is the zero value of Options.Leeway.
+const DefaultLeeway = 30 * time.Second
+
+// Bounds, and the zero values of the other options.
 const (
-	DefaultLeeway      = 30 * time.Second
 	maxLeeway          = 5 * time.Minute
 	defaultKeyPeriod   = 15 * time.Minute
 	defaultStalePeriod = time.Hour
@@ -215,8 +223,8 @@ func (s *Source) MappedRoles() []string {
 func (s *Source) Resource() identity.Resource { return s.resource }
 
 // Fetch fetches the metadata and the keys of every issuer, so that a program may report at its
-// start that one cannot be reached. Nothing depends on it. It does not repeat a fetch before its
-// [retryInterval] is over.
+// start that one cannot be reached. Nothing depends on it. It repeats no fetch within a second, and
+// within up to 10 seconds after several.
 func (s *Source) Fetch(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
@@ -237,7 +245,7 @@ func (s *Source) Fetch(ctx context.Context) error {
 
 // Ready returns nil if the source can verify tokens of at least one issuer: it has the keys, which
 // serve while the provider is down, for KeyPeriod and StalePeriod; or it can introspect. Without
-// keys it fetches them, with the pauses of [retryInterval].
+// keys it fetches them, with the pauses of [Source.Fetch].
 func (s *Source) Ready(ctx context.Context) error {
 	if s.broken != nil {
 		return s.broken
