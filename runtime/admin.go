@@ -20,12 +20,12 @@ import (
 )
 
 // MetaCatalog and HeaderCatalog are where a client names the catalogs of tools to list: params
-// (catalog and catalog_id), then _meta, the header, and the URL's query (catalog and catalog_id), as
-// in https://tools.example/mcp?catalog=research. The first of these places counts. Ids come before
-// names, and an empty value requests all tools. The list has the tools of any of
-// the catalogs. Params and _meta take a text or an array of texts. The header and the query take
-// texts with commas between them, and the query can be repeated. HeaderCatalog may be
-// percent-encoded. _meta of the result has the notes, by MetaCatalogNote.
+// (catalog and catalog_id), then _meta, the header, and the URL's query (catalog and catalog_id),
+// as in https://tools.example/mcp?catalog=research. The first of these places counts. Ids come
+// before names, and an empty value requests all tools. The list has the tools of any of the
+// catalogs. Params and _meta take a text or an array of texts. The header and the query take texts
+// with commas between them, and the query can be repeated. HeaderCatalog may be percent-encoded.
+// _meta of the result has the notes, by MetaCatalogNote.
 //
 // The parameter readonly of the query leaves the tools that are marked readonly, for the list and
 // the calls of the message with this URL; other tools are unknown. Its value "false" is like no

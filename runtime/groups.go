@@ -134,8 +134,8 @@ type AuditOptions struct {
 	// Sink receives an event for each list and each call, and another one before calls that Intent
 	// selects. [audit.Rotating] writes a file, and Store.Audit of package store a database.
 	// Package audit/chain makes later changes of a trail visible. Without a durable event, the
-	// server refuses the request. While the sink is down, the server refuses every call and list at once,
-	// and probes the sink until it works again. Nil records nothing.
+	// server refuses the request. While the sink is down, the server refuses every call and list at
+	// once, and probes the sink until it works again. Nil records nothing.
 	Sink audit.Sink
 	// Timeout bounds each record. A request whose record exceeds it is refused. Zero is 5 seconds.
 	Timeout time.Duration

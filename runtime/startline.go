@@ -59,28 +59,28 @@ func (s *Server) startRecord() []slog.Attr {
 		list("roles", roles), slog.String("admin_role", roles[s.admin-1]),
 		slog.Bool("admin", o.Admin != nil),
 		slog.String("audit_intent", string(o.Audit.Intent)),
-		slog.Bool("list_all", o.Lists.ListAll), slog.Bool("permission_aware", o.Host.Source != nil),
-		slog.String("capabilities", kind(o.Host.Source)),
+		slog.Bool("list_all", o.Lists.ListAll), slog.String("host", kind(o.Host.Source)),
+		slog.Bool("record_only", o.Host.RecordOnly),
 		slog.String("catalogs", kind(o.Catalogs.Source)),
-		slog.Bool("catalog_strict", o.Catalogs.Strict), slog.Bool("read_only", o.ReadOnly),
+		slog.Bool("catalogs_strict", o.Catalogs.Strict), slog.Bool("read_only", o.ReadOnly),
 		slog.String("grants", kind(o.Grants.Source)),
 		list("roots", o.Grants.Roots.Names()), slog.String("sandbox", kind(o.Sandbox)),
-		slog.Int("middleware", len(o.Interceptors)),
+		slog.Int("interceptors", len(o.Interceptors)),
 		list("readiness", slices.Sorted(maps.Keys(o.Observe.Readiness))),
 		slog.String("observer", kind(o.Observe.Observer)),
 		slog.Bool("masker", len(o.Observe.Masker.Names)+len(o.Observe.Masker.Values) > 0),
 		slog.Bool("adopted", s.own.info != nil), slog.String("path", o.HTTP.Path),
-		list("allowed_origins", o.HTTP.Origins),
-		list("allowed_hosts", o.HTTP.Hosts),
+		list("origins", o.HTTP.Origins),
+		list("hosts", o.HTTP.Hosts),
 		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.HTTP.TrustedProxies...)),
-		slog.Int64("max_body_bytes", o.HTTP.MaxBody),
-		slog.Int("max_connections", o.HTTP.MaxSessions),
-		slog.String("idle_timeout", o.HTTP.SessionTimeout.String()),
+		slog.Int64("max_body", o.HTTP.MaxBody),
+		slog.Int("max_sessions", o.HTTP.MaxSessions),
+		slog.String("session_timeout", o.HTTP.SessionTimeout.String()),
 	}
 	if s.brief {
 		usual := map[string]string{"admin_role": roles[len(roles)-1], "admin": "false",
-			"list_all": "false", "sandbox": "none", "middleware": "0", "adopted": "false",
-			"allowed_origins": "[]", "allowed_hosts": "[]", "trusted_proxies": "[]"}
+			"list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
+			"origins": "[]", "hosts": "[]", "trusted_proxies": "[]"}
 		further = slices.DeleteFunc(further, func(a slog.Attr) bool {
 			value, ok := usual[a.Key]
 			return !ok || a.Value.String() == value

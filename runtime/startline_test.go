@@ -67,13 +67,13 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"packages":  []any{"example.com/team", "example.com/library"},
 		"manifests": []any{"example.com/team sha256:1", "example.com/library unknown"},
 		"audit":     "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
-		"list_all": false, "permission_aware": false, "capabilities": "none", "catalogs": "none",
-		"grants": "none", "roots": []any{}, "sandbox": "none", "middleware": 0.0,
+		"list_all": false, "record_only": false, "host": "none", "catalogs": "none",
+		"grants": "none", "roots": []any{}, "sandbox": "none", "interceptors": 0.0,
 		"readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
-		"path":            "/tools/mcp",
-		"allowed_origins": []any{"https://app.example"}, "allowed_hosts": []any{"mcp.example"},
-		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body_bytes": 5.0, "max_connections": 7.0,
-		"idle_timeout": "1m0s",
+		"path":    "/tools/mcp",
+		"origins": []any{"https://app.example"}, "hosts": []any{"mcp.example"},
+		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body": 5.0, "max_sessions": 7.0,
+		"session_timeout": "1m0s",
 	}
 	all := log.of(t, "MCP server")
 	if len(all) != 1 {
@@ -150,13 +150,13 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")},
 		}}
 	if line := start(terminal, terminal, wider); line != usual+" admin_role=Manager list_all=true "+
-		"allowed_origins=[https://app.example] allowed_hosts=[mcp.example] "+
+		"origins=[https://app.example] hosts=[mcp.example] "+
 		"trusted_proxies=[10.1.2.0/24]" {
 		t.Errorf("a server that allows more: %s", line)
 	}
 	complete := func(where, line string) {
 		t.Helper()
-		if !strings.Contains(line, " idle_timeout=") {
+		if !strings.Contains(line, " session_timeout=") {
 			t.Errorf("%s, the record is short: %s", where, line)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/task"
 )
 
-// Tasks returns the store of tasks for runtime.Options.Tasks.Store. Tasks are no changes of an administrator:
-// they have no revision, and the server records them itself. The database has the arguments and
-// the results of calls until their tasks expire.
+// Tasks returns the store of tasks for runtime.Options.Tasks.Store. Tasks are no changes of an
+// administrator: they have no revision, and the server records them itself. The database has the
+// arguments and the results of calls until their tasks expire.
 func (s *Store) Tasks() task.Store { return tasks{s} }
 
 type tasks struct{ *Store }

@@ -1,8 +1,8 @@
 // Package toolset is the contract between generated code and package runtime.
 //
 // mcpgen writes one function Toolset for each package that has handlers. The function returns a
-// [Toolset], which runtime.New takes. Other code needs this package for tools that are known only at
-// run time ([NewToolset]), for tests of a server, and to read what a server serves.
+// [Toolset], which runtime.New takes. Other code needs this package for tools that are known only
+// at run time ([NewToolset]), for tests of a server, and to read what a server serves.
 //
 // Each generated package and its tests link this package. Therefore it imports runtime/access,
 // runtime/decode and a small part of the standard library, but neither go-sdk nor package net.
