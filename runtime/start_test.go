@@ -57,7 +57,7 @@ func TestNewNamesTheSettingAndTheCure(t *testing.T) {
 		"a tool without a rule": {runtime.Options{},
 			[]toolset.Toolset{generated(func(g *toolset.Generated) {
 				g.Tools = append(g.Tools, good("u"))
-			})}, `tool "u" has no rule in the table: run go generate`},
+			})}, `tool "u" has no rule in Generated.Table: run go generate`},
 		"a rule without a tool": {runtime.Options{},
 			[]toolset.Toolset{generated(func(g *toolset.Generated) {
 				g.Tools = nil

@@ -74,8 +74,9 @@ func (s *Server) startRecord() []slog.Attr {
 		list("hosts", o.HTTP.Hosts),
 		slog.Any("trusted_proxies", append([]netip.Prefix{}, o.HTTP.TrustedProxies...)),
 		slog.Int64("max_body", o.HTTP.MaxBody),
-		slog.Int("max_sessions", o.HTTP.MaxSessions),
-		slog.String("session_timeout", o.HTTP.SessionTimeout.String()),
+		// Values under names with session would be masked.
+		slog.Int("max_connections", o.HTTP.MaxSessions),
+		slog.String("idle_timeout", o.HTTP.SessionTimeout.String()),
 	}
 	if s.brief {
 		usual := map[string]string{"admin_role": roles[len(roles)-1], "admin": "false",

@@ -63,7 +63,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"prompts": 4.0, "resources": 6.0,
 		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager",
 		"identity": "runtime_test.leaky", "anonymous": true, "admin": false,
-		"catalog_strict": false, "read_only": false, "masker": false,
+		"catalogs_strict": false, "read_only": false, "masker": false,
 		"packages":  []any{"example.com/team", "example.com/library"},
 		"manifests": []any{"example.com/team sha256:1", "example.com/library unknown"},
 		"audit":     "*runtime_test.keeper", "audit_intent": "nonReadonly", "denial": "forbid",
@@ -72,8 +72,8 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"readiness": []any{"a", "b"}, "observer": "runtime_test.watchers", "adopted": false,
 		"path":    "/tools/mcp",
 		"origins": []any{"https://app.example"}, "hosts": []any{"mcp.example"},
-		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body": 5.0, "max_sessions": 7.0,
-		"session_timeout": "1m0s",
+		"trusted_proxies": []any{"10.1.2.0/24"}, "max_body": 5.0, "max_connections": 7.0,
+		"idle_timeout": "1m0s",
 	}
 	all := log.of(t, "MCP server")
 	if len(all) != 1 {
@@ -156,7 +156,7 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 	}
 	complete := func(where, line string) {
 		t.Helper()
-		if !strings.Contains(line, " session_timeout=") {
+		if !strings.Contains(line, " idle_timeout=") {
 			t.Errorf("%s, the record is short: %s", where, line)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:9341b2e012389010030a2c825a83fa80",
+		Source: "2:f94c84067dbe3925d6a4e1310d54263c",
 		Code:   "2:fd646694d7f5ae9a5570d9c70a211ec4",
 		Declarations: map[string][]string{
 			".": {
