@@ -65,7 +65,7 @@ func newPlan(s model.Service) (*plan, error) {
 	}
 	p.stale = n.pick("runGoGenerate")
 	p.timeout = commonTimeout(p.inputs())
-	p.schemas = newSchemas(n)
+	p.schemas = &schemas{names: n, inputs: map[string]string{}, outputs: map[string]string{}}
 	p.decoders = newDecoders(n, s.Objects)
 	return p, p.nameTypes()
 }
