@@ -78,7 +78,7 @@ func schemaRules(string) (string, error) {
 	var b strings.Builder
 	b.WriteString("| rule | arguments | results | why |\n|---|:-:|:-:|---|\n")
 	mark := map[bool]string{true: " ✓ |", false: " |"}
-	for _, r := range schema.Rules() {
+	for _, r := range schema.Rules {
 		b.WriteString("| " + r.Name + " |" + mark[r.Inputs] + mark[r.Outputs] + " " + cell(r.Why) +
 			" |\n")
 	}

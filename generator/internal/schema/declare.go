@@ -20,7 +20,7 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	at := rootPlace(name.Type())
 	at.addressable = true
 	n, ok := types.Unalias(name.Type()).(*types.Named)
-	p := w.pass(inputRules, decoding)
+	p := w.pass(decoding)
 	switch {
 	case !ok || types.IsInterface(n) || n.TypeParams().Len() > 0:
 		p.bad(at, "use a type that is neither generic nor an interface",
@@ -37,7 +37,7 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	w.declared[fullName(n)] = tags
 	used := false
 	for _, d := range []direction{encoding, decoding} {
-		p.dir, p.on = d, inputRules // also for results, whose limits are checked and dropped
+		p.dir = d // the limits of results are checked too, and dropped
 		used = p.declared(n, at) != nil || used
 	}
 	if !used && len(p.problems) == 0 {
@@ -94,7 +94,7 @@ var typeKeys = slices.Concat(slices.Sorted(maps.Keys(textKeys)),
 // declared is the schema that Declare gives a type, or nil.
 func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 	n, ok := t.(*types.Named)
-	if !ok || p.dir == reflecting {
+	if !ok {
 		return nil
 	}
 	tags, ok := p.w.declared[fullName(n)]
@@ -132,7 +132,7 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 			continue
 		}
 		shape := slices.Contains(shapeKeys, t.Key) || t.Key == "format"
-		if p.dir == decoding || !p.on.has(shapeOnly) || shape {
+		if p.limits || shape {
 			list = append(list, element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value})
 		}
 	}

@@ -136,27 +136,23 @@ type values struct {
 
 // set applies one element to a schema of the given JSON type.
 func (v *values) set(s *jsonschema.Schema, kind string, e element) {
-	loose := v.dir == reflecting
-	if !v.on.has(wholeValues) && kind != "string" && strings.Contains(e.value, "=") {
-		return
-	}
 	if kind == "array" {
 		v.list(s, e)
 		return
 	}
 	set := limitKeys[kind][e.key]
-	if set == nil && v.on.has(typedValues) {
+	if set == nil {
 		set = noteKeys[e.key]
 	}
 	switch {
 	case set != nil:
-		if !set(s, e.value) && !loose {
+		if !set(s, e.value) {
 			v.unreadable(e, kind)
 		}
 	case slices.Contains(valueKeys, e.key) &&
 		slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
-	case !loose && knownKey(e.key):
+	case knownKey(e.key):
 		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
 			e.key, applied(kind))
 	default:
@@ -166,64 +162,43 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 
 // list applies one element to an array, or to its items.
 func (v *values) list(s *jsonschema.Schema, e element) {
-	loose := v.dir == reflecting
 	view := s.Items
 	if view == nil {
 		view = v.resolve(s).Items
 	}
 	if view == nil {
-		if !loose {
-			v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
-		}
+		v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
 		return
 	}
 	kind := v.resolve(view).Type
-	items := func() *jsonschema.Schema {
-		if s.Items == nil {
-			s.Items = &jsonschema.Schema{} // beside a reference: both bind the items
-		}
-		return s.Items
+	set := listKeys[e.key]
+	if set == nil {
+		set = noteKeys[e.key]
 	}
-	switch set := listKeys[e.key]; {
-	case e.key == "uniqueItems" && !v.on.has(uniqueItemsValue):
-		s.UniqueItems = true
+	switch {
 	case set != nil:
-		if !set(s, e.value) && !loose {
-			v.unreadable(e, "array")
-		}
-	case noteKeys[e.key] != nil && v.on.has(typedValues):
-		if !noteKeys[e.key](s, e.value) {
+		if !set(s, e.value) {
 			v.unreadable(e, "array")
 		}
 	case e.key == "default":
-		v.listDefault(s, kind, e)
-	case loose && e.key == "format":
-		items().Format = e.value
-	case loose && e.key == "pattern":
-		items().Pattern = e.value
+		if value, ok := v.parse(kind, e); ok {
+			list, _ := s.Default.([]any)
+			s.Default = append(list, value)
+		}
 	case kind != "array":
-		v.set(items(), kind, e)
-	case !loose:
+		if s.Items == nil {
+			s.Items = &jsonschema.Schema{} // beside a reference: both bind the items
+		}
+		v.set(s.Items, kind, e)
+	default:
 		v.bad("declare a named type for the inner list", "%s does not apply to a list of lists", e.key)
-	}
-}
-
-// listDefault appends one value to the default of a list.
-func (v *values) listDefault(s *jsonschema.Schema, kind string, e element) {
-	list, _ := s.Default.([]any)
-	if !v.on.has(typedValues) {
-		s.Default = append(list, e.value)
-		return
-	}
-	if value, ok := v.parse(kind, e); ok {
-		s.Default = append(list, value)
 	}
 }
 
 // value applies default, example or enum to a schema of the given type.
 func (v *values) value(s *jsonschema.Schema, kind string, e element) {
 	value, ok := v.parse(kind, e)
-	if !ok || kind == "boolean" && e.key != "default" && !v.on.has(typedValues) {
+	if !ok {
 		return
 	}
 	switch e.key {
@@ -250,10 +225,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 	case "string":
 		return e.value, true
 	case "number", "integer":
-		n, ok := jsonNumber(e.value)
-		if v.dir == reflecting {
-			return n, ok
-		}
+		n, _ := jsonNumber(e.value)
 		if r := Rational(e.value); r != nil && (kind == "number" || r.IsInt()) {
 			return n, true
 		}
@@ -262,15 +234,11 @@ func (v *values) parse(kind string, e element) (any, bool) {
 			return e.value == "true", true
 		}
 	default:
-		if v.dir != reflecting {
-			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
-				e.key, applied(kind))
-		}
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
+			e.key, applied(kind))
 		return nil, false
 	}
-	if v.dir != reflecting {
-		v.unreadable(e, kind)
-	}
+	v.unreadable(e, kind)
 	return nil, false
 }
 
