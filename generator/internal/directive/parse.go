@@ -31,8 +31,8 @@ var (
 // problems report the others. Parse never panics, whatever the text.
 func Parse(c *ast.Comment) (*Directive, []Problem) {
 	raw, _ := ast.ParseDirective(c.Slash, c.Text)
-	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash +
-		tokenPos(len(strings.TrimRight(c.Text, " \t")))}
+	d := &Directive{Name: raw.Name, Span: Span{c.Slash, c.Slash +
+		tokenPos(len(strings.TrimRight(c.Text, " \t")))}}
 	start := len("//mcp:")
 	l := &lexer{text: c.Text, at: start + len(raw.Name), d: d}
 
@@ -159,7 +159,7 @@ func (l *lexer) arg(w word) {
 			" says "+w.key+" twice")
 		return
 	}
-	arg := Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end)}
+	arg := Arg{Key: w.key, Span: l.span(w.start, w.end)}
 	if key.Kind == Flag && w.assigned {
 		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+
 			" does not take a value")
@@ -281,8 +281,7 @@ func (l *lexer) unnamed(end int) {
 }
 
 func (l *lexer) value(p part) Value {
-	return Value{Text: p.text, Quoted: p.quoted,
-		Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
+	return Value{Text: p.text, Quoted: p.quoted, Span: l.span(p.start, p.end)}
 }
 
 // shortest and longest bound every duration: less ends each call before it begins, and more is

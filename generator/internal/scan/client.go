@@ -26,7 +26,7 @@ func (s *scanner) client(d *directive.Directive) string {
 	}
 	dir := d.Text("client")
 	bad := func(fix, format string, args ...any) string {
-		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, args...)
+		s.report(diag.BadValue, arg.Span, fix, format, args...)
 		return ""
 	}
 	switch {
@@ -87,8 +87,7 @@ func (s *scanner) unexported() {
 					importable(word.Path, s.pkg.Path+"/"+client) {
 					continue
 				}
-				s.report(diag.BadValue, arg.Pos, arg.End,
-					"export the type, or remove client=",
+				s.report(diag.BadValue, arg.Span, "export the type, or remove client=",
 					"a typed client cannot name the type %s.%s of the tool %s", word.Package,
 					word.Text, t.Name)
 				return

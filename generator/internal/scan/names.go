@@ -11,10 +11,8 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
-	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 )
 
 // toolName is the rule of the MCP specification, section Tools of revision 2025-11-25: ASCII
@@ -23,11 +21,11 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // checkName applies the specification's rule for names of tools to prompts as well, for whose names
 // it has none: every client can show such names.
-func (s *scanner) checkName(d *annotated.Decl, written *directive.Directive, name string) {
-	if !toolName.MatchString(name) && d.Func.Name() != "_" {
-		s.report(diag.BadToolName, written.Pos, written.End,
+func (t *reading) checkName(name string) {
+	if !toolName.MatchString(name) && t.decl.Func.Name() != "_" {
+		t.report(diag.BadToolName, t.written.Span,
 			"write another name=, of ASCII letters, digits, underscore, hyphen and dot",
-			"%q is not an MCP %s name", name, written.Name)
+			"%q is not an MCP %s name", name, t.written.Name)
 	}
 }
 
@@ -97,26 +95,26 @@ func (n *names) name(key, want string) string {
 // base names the generated identifiers of a type. Inputs and outputs of one type have
 // different schemas, and so may a type and a pointer to it: equal schemas share a name. A type
 // without a name of its own is named for the handler.
-func (s *scanner) base(
-	direction string, d *annotated.Decl, t types.Type, sch *jsonschema.Schema, suffix string,
+func (t *reading) base(
+	direction string, typ types.Type, sch *jsonschema.Schema, suffix string,
 ) string {
-	want := naming.Word(t, s.pkg.Types)
+	want := naming.Word(typ, t.pkg.Types)
 	if want == "" {
-		want = naming.LowerFirst(d.Func.Name())
+		want = naming.LowerFirst(t.decl.Func.Name())
 	}
-	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
+	if _, named := types.Unalias(pointee(typ)).(*types.Named); !named {
 		want += suffix
 	}
 	text, err := json.Marshal(sch)
 	if err != nil {
 		// Schemas are made of plain values; one that is not stays alone under its handler's name.
-		text = []byte(d.String())
+		text = []byte(t.String())
 	}
-	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
-	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+	key := direction + types.TypeString(pointee(typ), (*types.Package).Path) + " " + string(text)
+	if t.names.taken[want] && t.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
 		want += suffix
 	}
-	return s.names.name(key, want)
+	return t.names.name(key, want)
 }
 
 // reserved are names that generated code uses within Toolset: its locals and the packages it

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
@@ -27,56 +26,58 @@ const (
 )
 
 // prompt reads a handler of //mcp:prompt.
-func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
-	p := model.Prompt{Tool: s.served(d, written)}
-	s.onlyComputes(d, &p.Tool)
-	s.checkName(d, written, p.Name)
-	in, out, ok := s.callable(d)
+func (t *reading) prompt() {
+	t.served()
+	t.onlyComputes()
+	t.checkName(t.Name)
+	var p model.Prompt
+	in, out, ok := t.callable()
 	if ok {
-		p.Returns, ok = s.returns(d, out, "GetPromptResult", promptShapes)
+		p.Returns, ok = t.returns(out, "GetPromptResult", promptShapes)
 	}
 	if ok {
-		s.input(d, &p.Tool, in)
-		p.Arguments, ok = s.arguments(d, p.Input.Schema, "string")
+		t.input(in)
+		p.Arguments, ok = t.arguments(t.Input.Schema, "string")
 	}
-	s.shows(d, p.Tool)
-	if written.Broken {
+	t.shows()
+	if t.written.Broken {
 		return
 	}
-	s.partial[p.Name] = !ok
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Prompts = append(s.service.Prompts, p)
+	p.Tool, t.partial[t.Name] = t.Tool, !ok
+	t.handlers = append(t.handlers, t.decl.Func)
+	t.service.Prompts = append(t.service.Prompts, p)
 }
 
 // resource reads a handler of //mcp:resource.
-func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
-	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"),
-		MIMEType: written.Text("mimetype"), Subscribe: written.Has("subscribe")}
-	s.onlyComputes(d, &r.Tool)
-	s.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, written.Has)
-	in, out, ok := s.callable(d)
+func (t *reading) resource() {
+	t.served()
+	r := model.Resource{URI: t.written.Text("uri"),
+		MIMEType: t.written.Text("mimetype"), Subscribe: t.written.Has("subscribe")}
+	t.onlyComputes()
+	t.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, t.written.Has)
+	in, out, ok := t.callable()
 	if ok {
-		r.Returns, ok = s.returns(d, out, "ReadResourceResult", resourceShapes)
+		r.Returns, ok = t.returns(out, "ReadResourceResult", resourceShapes)
 	}
 	if ok {
-		s.input(d, &r.Tool, in)
-		r.Variables, ok = s.arguments(d, r.Input.Schema, "string", "integer", "boolean")
+		t.input(in)
+		r.Variables, ok = t.arguments(t.Input.Schema, "string", "integer", "boolean")
 	}
-	s.shows(d, r.Tool)
-	if written.Broken {
+	t.shows()
+	if t.written.Broken {
 		return
 	}
 	if ok {
-		s.variables(d, written, &r)
+		t.variables(&r)
 	}
-	s.partial[r.URI] = !ok
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Resources = append(s.service.Resources, r)
+	r.Tool, t.partial[r.URI] = t.Tool, !ok
+	t.handlers = append(t.handlers, t.decl.Func)
+	t.service.Resources = append(t.service.Resources, r)
 }
 
 // variables binds the variables of the URI to the parameters, in the order of the URI.
-func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *model.Resource) {
-	uri, _ := written.Arg("uri")
+func (t *reading) variables(r *model.Resource) {
+	uri, _ := t.written.Arg("uri")
 	template, err := uritemplate.Parse(r.URI)
 	if err != nil {
 		fix := ""
@@ -84,7 +85,7 @@ func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *
 		if errors.As(err, &bad) {
 			fix, err = bad.Cure, errors.New(bad.Message)
 		}
-		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v",
+		t.report(diag.BadURI, uri.Span, fix, "%q is neither a URI nor a URI template: %v",
 			r.URI, err)
 		return
 	}
@@ -93,27 +94,25 @@ func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *
 	for _, name := range template.Variables() {
 		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
 		if i < 0 {
-			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf(
-				"give %s a parameter %s, or remove {%s} from the URI", d, name, name),
-				"the variable %s of the URI is not a parameter of %s", name, d)
+			t.report(diag.Unbound, uri.Span, fmt.Sprintf(
+				"give %s a parameter %s, or remove {%s} from the URI", t, name, name),
+				"the variable %s of the URI is not a parameter of %s", name, t)
 			continue
 		}
 		bound = append(bound, parameters[i])
 	}
 	for _, a := range parameters {
 		if !slices.Contains(template.Variables(), a.Name) {
-			s.report(diag.Unbound, uri.Pos, uri.End,
+			t.report(diag.Unbound, uri.Span,
 				fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
-				"the parameter %s of %s is not a variable of the URI", a.Name, d)
+				"the parameter %s of %s is not a variable of the URI", a.Name, t)
 		}
 	}
 	r.Variables = bound
 }
 
 // returns reads the one result that a prompt or a resource has beside its error.
-func (s *scanner) returns(
-	d *annotated.Decl, out []*types.Var, sdkResult, cure string,
-) (model.Returns, bool) {
+func (t *reading) returns(out []*types.Var, sdkResult, cure string) (model.Returns, bool) {
 	if len(out) == 1 {
 		t := out[0].Type()
 		switch {
@@ -127,15 +126,13 @@ func (s *scanner) returns(
 			return model.ReturnsBytes, true
 		}
 	}
-	s.reject(d, diag.BadShape, cure, "%s does not return a result for a %s", d, d.Serving().Name)
+	t.reject(t.decl, diag.BadShape, cure, "%s does not return a result for a %s", t, t.decl.Serving().Name)
 	return 0, false
 }
 
 // arguments reads the properties of an input, whose values are texts of some kinds, and
 // reports those that are not. It is not ok where any is missing because of a finding.
-func (s *scanner) arguments(
-	d *annotated.Decl, input *jsonschema.Schema, kinds ...string,
-) (list []model.Argument, ok bool) {
+func (t *reading) arguments(input *jsonschema.Schema, kinds ...string) (list []model.Argument, ok bool) {
 	ok = true
 	switch {
 	case input == nil:
@@ -148,9 +145,9 @@ func (s *scanner) arguments(
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
 			want := strings.Join(kinds, " or ")
-			s.reject(d, diag.BadShape, "give it the type "+want+", or that of an enum",
+			t.reject(t.decl, diag.BadShape, "give it the type "+want+", or that of an enum",
 				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
-				d, d.Serving().Name, want)
+				t, t.decl.Serving().Name, want)
 			continue
 		}
 		a := model.Argument{
@@ -169,8 +166,8 @@ func (s *scanner) arguments(
 }
 
 // completion reads a handler of //mcp:complete.
-func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
-	in, out, ok := s.callable(d)
+func (t *reading) completion() {
+	in, out, ok := t.callable()
 	if !ok {
 		return
 	}
@@ -179,16 +176,16 @@ func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
 		return isSlice && isString(slice.Elem())
 	}
 	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
-		s.reject(d, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", d)
+		t.reject(t.decl, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", t)
 		return
 	}
-	if written.Broken {
+	if t.written.Broken {
 		return
 	}
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Completions = append(s.service.Completions, model.Completion{
-		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"),
-		Pos: s.at(written.Pos, written.End),
+	t.handlers = append(t.handlers, t.decl.Func)
+	t.service.Completions = append(t.service.Completions, model.Completion{
+		Handler: t.handler(), Ref: t.written.Text("ref"), Argument: t.written.Text("argument"),
+		Pos: t.at(t.written.Span),
 	})
 }
 

@@ -26,7 +26,7 @@ func (s *scanner) hierarchy() {
 		return
 	}
 	roles.Own = true
-	roles.Pos = s.at(d.Pos, d.End)
+	roles.Pos = s.at(d.Span)
 	if d.Broken {
 		roles.Names = nil // unknown: no role can be judged
 		return
@@ -40,7 +40,7 @@ func (s *scanner) hierarchy() {
 	switch {
 	case stands.Place == directive.PackageDoc && len(d.Chain) == 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, for example "+
+		s.report(diag.BadHierarchy, d.Span, "write the roles lowest first, for example "+
 			d.Spec.Example, "//mcp:roles has no role")
 	case stands.Place == directive.PackageDoc:
 		roles.Names = nil
@@ -49,7 +49,7 @@ func (s *scanner) hierarchy() {
 		}
 	case len(d.Chain) > 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End,
+		s.report(diag.BadHierarchy, d.Span,
 			"write //mcp:roles without names: the constants are the roles",
 			"//mcp:roles on a const block has names of roles")
 	default:
@@ -61,7 +61,7 @@ func (s *scanner) hierarchy() {
 func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) {
 	s.service.Roles.Names = nil
 	bad := func(pos token.Pos, fix, format string, args ...any) {
-		s.report(diag.BadHierarchy, pos, token.NoPos, fix, format, args...)
+		s.report(diag.BadHierarchy, directive.Span{Pos: pos}, fix, format, args...)
 	}
 	list, typ := s.integers(block.Block)
 	if typ == nil {
@@ -108,7 +108,7 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 		fix = "replace minrole=" + name + " by a rule: public, authenticated, scopes=, action=, or " +
 			"minrole= with a role"
 	}
-	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End, fix,
+	s.report(diag.UnknownRole, arg.Values[0].Span, fix,
 		"unknown role %s in %s", name, strings.Join(roles.Names, " < "))
 }
 

@@ -6,6 +6,7 @@ package scan
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
@@ -84,7 +85,7 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	}
 	s := &scanner{
 		prog: prog, pkg: pkg, out: &p.Findings, faults: p.faults, decls: decls,
-		partial: map[string]bool{}, uis: map[string]app{}, ruledURIs: map[string]bool{},
+		partial: map[string]bool{}, uis: map[string]directive.Span{}, ruledURIs: map[string]bool{},
 	}
 	s.scan()
 	p.Serves, p.Service, p.unread = true, s.service, s.unread
@@ -135,16 +136,15 @@ type scanner struct {
 	inherits map[string]bool     // types of which a tool has looked at the default
 	handlers []*types.Func
 	bases    []string // types of the package that served types embed
-	hand     *byHand  // of the tool at hand
 	// nullOptional is optional=null of //mcp:server.
 	nullOptional bool
 	files        []string       // schemas by hand, relative to the package
 	texts        []*types.Const // constants that directives name
 	// prompts and resources whose arguments are not all known, by name and URI
 	partial   map[string]bool
-	uis       map[string]app    // the first ui= of each URI
-	ruledURIs map[string]bool   // resources with a rule of their own, by URI
-	makers    map[string]*maker // of //mcp:worker, by the types that they make
+	uis       map[string]directive.Span // the first ui= of each URI
+	ruledURIs map[string]bool           // resources with a rule of their own, by URI
+	makers    map[string]*maker         // of //mcp:worker, by the types that they make
 	// a //mcp:worker could not be read: which type lacks one is not known
 	unmade     bool
 	funcBodies *grantuse.Funcs // once a permission on a file needs them
@@ -210,7 +210,7 @@ func (s *scanner) header() {
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
 		Description: s.service.Server.Description,
 		Website:     s.website(d), Icons: s.service.Server.Icons, Client: s.client(d),
-		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
+		Named: d.Has("name"), Pos: s.at(d.Span),
 	}
 	if kind := d.Text("unannotated"); kind != "error" {
 		s.service.Server.Unannotated = kind
@@ -243,7 +243,7 @@ func (s *scanner) single(name string) *directive.Directive {
 				continue
 			}
 			if first != nil {
-				s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+				s.report(diag.Duplicate, found.Span, "remove one of the two",
 					"the package has another //mcp:%s at %s", name, s.short(first.Pos))
 				continue
 			}
@@ -348,7 +348,7 @@ func (s *scanner) watch() {
 		}
 		add(pkg, n.Name())
 		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
-			s.report(diag.BuildConstraint, n.Pos(), token.NoPos,
+			s.report(diag.BuildConstraint, directive.Span{Pos: n.Pos()},
 				"move the type into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
 		}
@@ -436,13 +436,13 @@ func (p *Package) noteUnread(prog *load.Program) {
 	}
 }
 
-func (s *scanner) report(code diag.Code, pos, end token.Pos, fix, format string, args ...any) {
-	s.out.Add(code, s.at(pos, end), fix, format, args...)
+func (s *scanner) report(code diag.Code, span directive.Span, fix, format string, args ...any) {
+	s.out.Add(code, s.at(span), fix, format, args...)
 }
 
 // reject reports a finding at the name of a handler.
 func (s *scanner) reject(d *annotated.Decl, code diag.Code, fix, format string, args ...any) {
-	s.report(code, d.Name.Pos(), d.Name.End(), fix, format, args...)
+	s.report(code, spanOf(d.Name), fix, format, args...)
 }
 
 // reported reports whether there is a finding with this code and position.
@@ -452,10 +452,14 @@ func (s *scanner) reported(code diag.Code, place model.Position) bool {
 	})
 }
 
-func (s *scanner) at(pos, end token.Pos) model.Position { return s.prog.Position(pos, end) }
+func (s *scanner) at(span directive.Span) model.Position {
+	return s.prog.Position(span.Pos, span.End)
+}
+
+func spanOf(n ast.Node) directive.Span { return directive.Span{Pos: n.Pos(), End: n.End()} }
 
 // short is a place as one message names another: file name and line.
-func (s *scanner) short(pos token.Pos) string { return load.Short(s.at(pos, token.NoPos)) }
+func (s *scanner) short(pos token.Pos) string { return load.Short(s.prog.Position(pos, pos)) }
 
 func sortBy[T any](list []T, key func(T) string) {
 	slices.SortFunc(list, func(a, b T) int { return strings.Compare(key(a), key(b)) })

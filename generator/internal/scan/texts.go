@@ -16,14 +16,13 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // describe returns the description that a directive has, or else that of the doc comment.
-func (s *scanner) describe(d *annotated.Decl, written *directive.Directive) string {
-	comment := schema.WithoutName(s.description(d.Doc), d.Func.Name())
-	return cmp.Or(s.text(written, "description"), comment)
+func (t *reading) describe() string {
+	comment := schema.WithoutName(t.description(t.decl.Doc), t.decl.Func.Name())
+	return cmp.Or(t.text(t.written, "description"), comment)
 }
 
 // text returns the value of a key. A bare @Name is the value of a constant of the package.
@@ -43,7 +42,7 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 // constant returns the value of the constant that a key names.
 func (s *scanner) constant(arg directive.Arg, key, name string) string {
 	bad := func(fix, format string) {
-		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, key, name)
+		s.report(diag.BadValue, arg.Span, fix, format, key, name)
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
 	if c == nil || c.Val().Kind() != constant.String {
@@ -58,8 +57,7 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 	} else if text == "" {
 		bad("write a text", "%s=@%s is an empty constant")
 	} else if at, hidden := model.Hidden(text); at >= 0 {
-		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s",
-			name,
+		s.report(diag.HiddenText, arg.Span, model.HiddenCure, "the constant %s has %s", name,
 			hidden)
 	}
 	if !slices.Contains(s.texts, c) {
@@ -112,7 +110,7 @@ func (s *scanner) visible(group *ast.CommentGroup) {
 	}
 	for _, comment := range group.List {
 		if at, name := model.Hidden(comment.Text); at >= 0 && !directive.Is(comment) {
-			place := s.at(comment.Slash+token.Pos(at), token.NoPos)
+			place := s.at(directive.Span{Pos: comment.Slash + token.Pos(at)})
 			s.hidden(place, "the comment has %s", name)
 		}
 	}
