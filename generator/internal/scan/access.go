@@ -40,11 +40,6 @@ type rule struct {
 	objectFrom    string // those of another one that the object is from
 }
 
-// replaces reports whether the rule selects callers itself, in place of the default rule.
-func (r rule) replaces() bool {
-	return r.public || r.authenticated || r.minRole != "" || len(r.scopes) > 0
-}
-
 // over lays a rule over the default that it inherits from. public stands alone and inherits
 // nothing; authenticated, minrole= and scopes= replace the default's together; action= and
 // object= are inherited singly.
@@ -52,7 +47,7 @@ func (r rule) over(base rule) rule {
 	if r.public {
 		return r
 	}
-	if !r.replaces() {
+	if !r.authenticated && r.minRole == "" && len(r.scopes) == 0 { // it selects no callers itself
 		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
 			base.minRole, base.scopes
 	}
@@ -147,7 +142,8 @@ func (s *scanner) readDefaults() {
 		}
 	}
 	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}
-	read("", s.single("default"))
+	ofPackage, _ := s.single("default")
+	read("", ofPackage)
 	for _, d := range s.decls {
 		if d.Place == directive.TypeDoc {
 			read(d.Name.Name, d.Find("default"))
@@ -354,7 +350,7 @@ func (t *reading) shows() {
 // packages that it imports, which declare its types.
 func (s *scanner) secrets() {
 	own := slices.DeleteFunc(secrets.Of(s.decls, s.walker), func(v secrets.Value) bool {
-		return !slices.ContainsFunc(s.service.Tools, func(t model.Tool) bool { // it has a finding
+		return !slices.ContainsFunc(s.Service.Tools, func(t model.Tool) bool { // it has a finding
 			return t.Handler.String() == v.Handler && slices.ContainsFunc(t.Ruled(),
 				func(o model.Value) bool { return o.Argument == v.Argument && o.Value == v.Text })
 		})
@@ -422,7 +418,7 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 	}
 	report := func(where, cure string) {
 		cure += fmt.Sprintf(", or give %s the rule %s", h.decl, v.Written())
-		s.out.Add(diag.ShownValue, t.Pos, cure,
+		s.Findings.Add(diag.ShownValue, t.Pos, cure,
 			"%s shows the value %q of %s, which has the rule %s at %s, to callers below it: in %s",
 			h.decl, v.Text, v.Type.Name(), v.Written(), v.Handler, where)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/grantuse"
 )
 
 const systemCommand = "system.command"
@@ -230,21 +229,14 @@ func (t *reading) opened() {
 		}
 		switch {
 		case t.decl.Place == directive.InterfaceMethod:
-			t.out.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
+			t.Findings.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
 				"%s is an interface method, so mcpgen cannot check whether it takes the file of %s from "+
 					"package grant", t, a.Argument)
 		case !t.grantUses().Take(t.decl.Name, a.Argument):
-			t.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
+			t.Findings.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
 				a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
 				"%s never takes the file of the argument %s, which the server checks and opens before the call",
 				t, a.Argument)
 		}
 	}
-}
-
-func (s *scanner) grantUses() *grantuse.Funcs {
-	if s.funcBodies == nil {
-		s.funcBodies = grantuse.Read(s.pkg)
-	}
-	return s.funcBodies
 }

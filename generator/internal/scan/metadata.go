@@ -38,7 +38,7 @@ func (t *reading) metadata() {
 func (s *scanner) meta(d *annotated.Decl, ui string) (icons []model.Icon, meta string) {
 	members := map[string]json.RawMessage{}
 	if ui != "" {
-		members["ui"] = uiMeta(ui)
+		members["ui"], _ = json.Marshal(map[string]string{"resourceUri": ui})
 	}
 	for _, found := range d.Directives {
 		if found.Name != "meta" || found.Broken {
@@ -162,7 +162,7 @@ func (s *scanner) apps() {
 		bad := func(fix, format string, args ...any) {
 			s.report(diag.BadValue, s.uis[uri], fix, format, args...)
 		}
-		i := slices.IndexFunc(s.service.Resources, func(r model.Resource) bool { return r.URI == uri })
+		i := slices.IndexFunc(s.Service.Resources, func(r model.Resource) bool { return r.URI == uri })
 		switch {
 		case !strings.HasPrefix(uri, "ui://"):
 			bad("write ui=ui://…", "ui=%s is not a ui:// URI", uri)
@@ -173,7 +173,7 @@ func (s *scanner) apps() {
 			bad("declare it with //mcp:resource uri="+uri, "this package has no resource %s", uri)
 			continue
 		}
-		view := &s.service.Resources[i]
+		view := &s.Service.Resources[i]
 		if len(view.Variables) > 0 {
 			bad("remove the variables from its uri=", "ui=%s is a template, and not one resource", uri)
 		}
@@ -182,7 +182,7 @@ func (s *scanner) apps() {
 				view.MIMEType, appType)
 		}
 		inherits := !s.ruledURIs[uri]
-		for _, t := range s.service.Tools {
+		for _, t := range s.Service.Tools {
 			switch {
 			case t.UI != uri:
 			case inherits:
@@ -193,10 +193,4 @@ func (s *scanner) apps() {
 			}
 		}
 	}
-}
-
-// uiMeta returns the _meta.ui of a tool.
-func uiMeta(uri string) json.RawMessage {
-	text, _ := json.Marshal(map[string]string{"resourceUri": uri}) // strings always encode
-	return text
 }

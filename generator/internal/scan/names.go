@@ -35,14 +35,14 @@ func (t *reading) checkName(name string) {
 func (s *scanner) constantsOf() {
 	owner := map[string]string{}
 	var tools, prompts, resources []*model.Tool
-	for i := range s.service.Tools {
-		tools = append(tools, &s.service.Tools[i])
+	for i := range s.Service.Tools {
+		tools = append(tools, &s.Service.Tools[i])
 	}
-	for i := range s.service.Prompts {
-		prompts = append(prompts, &s.service.Prompts[i].Tool)
+	for i := range s.Service.Prompts {
+		prompts = append(prompts, &s.Service.Prompts[i].Tool)
 	}
-	for i := range s.service.Resources {
-		resources = append(resources, &s.service.Resources[i].Tool)
+	for i := range s.Service.Resources {
+		resources = append(resources, &s.Service.Resources[i].Tool)
 	}
 	s.nameConstants("Tool", tools, owner)
 	s.nameConstants("Prompt", prompts, owner)
@@ -62,7 +62,7 @@ func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[s
 		}
 		t.Const = name
 		if other, taken := owner[name]; taken {
-			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
+			s.Findings.Add(diag.NameTaken, h.Pos, "rename one of the two",
 				"%s and %s would both have the constant %s", other, h, name)
 			continue
 		}

@@ -27,52 +27,50 @@ const (
 
 // prompt reads a handler of //mcp:prompt.
 func (t *reading) prompt() {
+	returns, arguments, ok := t.offer("GetPromptResult", promptShapes, "string")
+	if t.checkName(t.Name); t.written.Broken {
+		return
+	}
+	t.partial[t.Name] = !ok
+	t.Service.Prompts = append(t.Service.Prompts,
+		model.Prompt{Tool: t.Tool, Returns: returns, Arguments: arguments})
+}
+
+// offer reads what prompts and resources have in common. It is not ok if the list of arguments
+// lacks one because of a finding.
+func (t *reading) offer(sdkResult, cure string, kinds ...string) (
+	returns model.Returns, arguments []model.Argument, ok bool,
+) {
 	t.served()
 	t.onlyComputes()
-	t.checkName(t.Name)
-	var p model.Prompt
 	in, out, ok := t.callable()
 	if ok {
-		p.Returns, ok = t.returns(out, "GetPromptResult", promptShapes)
+		returns, ok = t.returns(out, sdkResult, cure)
 	}
 	if ok {
 		t.input(in)
-		p.Arguments, ok = t.arguments(t.Input.Schema, "string")
+		arguments, ok = t.arguments(t.Input.Schema, kinds...)
 	}
-	t.shows()
-	if t.written.Broken {
-		return
+	if t.shows(); !t.written.Broken {
+		t.handlers = append(t.handlers, t.decl.Func)
 	}
-	p.Tool, t.partial[t.Name] = t.Tool, !ok
-	t.handlers = append(t.handlers, t.decl.Func)
-	t.service.Prompts = append(t.service.Prompts, p)
+	return returns, arguments, ok
 }
 
 // resource reads a handler of //mcp:resource.
 func (t *reading) resource() {
-	t.served()
-	r := model.Resource{URI: t.written.Text("uri"),
-		MIMEType: t.written.Text("mimetype"), Subscribe: t.written.Has("subscribe")}
-	t.onlyComputes()
+	returns, variables, ok := t.offer("ReadResourceResult", resourceShapes, "string", "integer", "boolean")
+	r := model.Resource{Tool: t.Tool, URI: t.written.Text("uri"), Returns: returns,
+		Variables: variables, MIMEType: t.written.Text("mimetype"), Subscribe: t.written.Has("subscribe")}
 	t.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, t.written.Has)
-	in, out, ok := t.callable()
-	if ok {
-		r.Returns, ok = t.returns(out, "ReadResourceResult", resourceShapes)
-	}
-	if ok {
-		t.input(in)
-		r.Variables, ok = t.arguments(t.Input.Schema, "string", "integer", "boolean")
-	}
-	t.shows()
 	if t.written.Broken {
 		return
 	}
 	if ok {
 		t.variables(&r)
 	}
-	r.Tool, t.partial[r.URI] = t.Tool, !ok
-	t.handlers = append(t.handlers, t.decl.Func)
-	t.service.Resources = append(t.service.Resources, r)
+	t.partial[r.URI] = !ok
+	t.Service.Resources = append(t.Service.Resources, r)
 }
 
 // variables binds the variables of the URI to the parameters, in the order of the URI.
@@ -183,7 +181,7 @@ func (t *reading) completion() {
 		return
 	}
 	t.handlers = append(t.handlers, t.decl.Func)
-	t.service.Completions = append(t.service.Completions, model.Completion{
+	t.Service.Completions = append(t.Service.Completions, model.Completion{
 		Handler: t.handler(), Ref: t.written.Text("ref"), Argument: t.written.Text("argument"),
 		Pos: t.at(t.written.Span),
 	})
@@ -193,7 +191,7 @@ func (t *reading) completion() {
 // nothing is reported, unless a directive that it could refer to was not understood, or its target
 // has findings of its own.
 func (s *scanner) completions() {
-	for _, c := range s.service.Completions {
+	for _, c := range s.Service.Completions {
 		arguments, ref := s.completed(c.Ref)
 		if ref == "" {
 			if !s.lost("prompt", "resource") {
@@ -201,7 +199,7 @@ func (s *scanner) completions() {
 				if refs := s.references(); len(refs) > 0 {
 					fix = directive.Nearest("ref=", c.Ref, refs)
 				}
-				s.out.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
+				s.Findings.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
 			}
 			continue
 		}
@@ -217,9 +215,9 @@ func (s *scanner) completions() {
 			if len(names) > 0 {
 				fix = directive.Nearest("argument=", c.Argument, names)
 			}
-			s.out.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
+			s.Findings.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
 		case arguments[i].Complete != nil:
-			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two",
+			s.Findings.Add(diag.Duplicate, c.Pos, "remove one of the two",
 				"the argument %s of %s already has a completion: %s", c.Argument, c.Ref, arguments[i].Complete)
 		default:
 			handler := c.Handler
@@ -231,12 +229,12 @@ func (s *scanner) completions() {
 // completed returns the arguments of a reference's target, which are the model's own, and its name
 // or URI, or nothing.
 func (s *scanner) completed(ref string) ([]model.Argument, string) {
-	for _, p := range s.service.Prompts {
-		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
+	for _, p := range s.Service.Prompts {
+		if p.Name == ref || p.Name == s.Service.Server.Prefix+ref {
 			return p.Arguments, p.Name
 		}
 	}
-	for _, r := range s.service.Resources {
+	for _, r := range s.Service.Resources {
 		if r.URI == ref {
 			return r.Variables, r.URI
 		}
@@ -247,10 +245,10 @@ func (s *scanner) completed(ref string) ([]model.Argument, string) {
 // references are the possible targets of //mcp:complete.
 func (s *scanner) references() []string {
 	var refs []string
-	for _, p := range s.service.Prompts {
+	for _, p := range s.Service.Prompts {
 		refs = append(refs, p.Name)
 	}
-	for _, r := range s.service.Resources {
+	for _, r := range s.Service.Resources {
 		refs = append(refs, r.URI)
 	}
 	return refs

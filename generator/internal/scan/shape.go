@@ -289,10 +289,10 @@ func (t *reading) signature() {
 		return
 	}
 	t.input(in)
-	if len(out) == 1 {
-		t.output(out[0])
-	} else {
+	if len(out) == 0 {
 		t.handNothing()
+	} else if !t.unstructured(out[0].Type()) {
+		t.structured(out[0])
 	}
 }
 
@@ -302,7 +302,9 @@ func (t *reading) input(in []*types.Var) {
 	case len(in) == 0:
 		t.Input.Kind = model.NoInput
 		t.params(nil)
-		t.noInput()
+		if !t.handInput() {
+			t.Input.Schema, _ = t.walker.Object(nil)
+		}
 	case len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0])):
 		t.params(nil)
 		t.structInput(in[0])
@@ -311,13 +313,7 @@ func (t *reading) input(in []*types.Var) {
 	}
 }
 
-func vars(t *types.Tuple) []*types.Var {
-	list := make([]*types.Var, t.Len())
-	for i := range list {
-		list[i] = t.At(i)
-	}
-	return list
-}
+func vars(t *types.Tuple) []*types.Var { return slices.Collect(t.Variables()) }
 
 func generic(name *types.TypeName) bool {
 	n, ok := types.Unalias(name.Type()).(*types.Named)
@@ -338,13 +334,7 @@ func isObject(t types.Type) bool {
 		return false
 	}
 	methods := types.NewMethodSet(types.NewPointer(t))
-	for i := range methods.Len() {
-		switch methods.At(i).Obj().Name() {
-		case "UnmarshalJSON", "UnmarshalText":
-			return false
-		}
-	}
-	return true
+	return methods.Lookup(nil, "UnmarshalJSON") == nil && methods.Lookup(nil, "UnmarshalText") == nil
 }
 
 // isDocument reports whether a single parameter is the whole input although its type hides its

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"go/ast"
 	"go/constant"
@@ -18,12 +17,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
-
-// describe returns the description that a directive has, or else that of the doc comment.
-func (t *reading) describe() string {
-	comment := schema.WithoutName(t.description(t.decl.Doc), t.decl.Func.Name())
-	return cmp.Or(t.text(t.written, "description"), comment)
-}
 
 // text returns the value of a key. A bare @Name is the value of a constant of the package.
 func (s *scanner) text(d *directive.Directive, key string) string {
@@ -97,12 +90,6 @@ func (c comments) doc(of types.Object) string {
 	return group.Text()
 }
 
-// description is the part of a comment that clients receive.
-func (s *scanner) description(group *ast.CommentGroup) string {
-	s.visible(group)
-	return schema.Description(group.Text())
-}
-
 // visible reports hidden characters of a comment, once a line.
 func (s *scanner) visible(group *ast.CommentGroup) {
 	if group == nil {
@@ -119,7 +106,7 @@ func (s *scanner) visible(group *ast.CommentGroup) {
 // hidden reports a hidden character. Two tools may share a type or a file.
 func (s *scanner) hidden(place model.Position, format, name string) {
 	if !s.reported(diag.HiddenText, place) {
-		s.out.Add(diag.HiddenText, place, model.HiddenCure, format, name)
+		s.Findings.Add(diag.HiddenText, place, model.HiddenCure, format, name)
 	}
 }
 

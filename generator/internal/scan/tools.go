@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // tools reads every func, method and interface method of the package, in the order of their names:
@@ -52,15 +54,15 @@ func (s *scanner) tools() {
 	}
 	s.promoted(served)
 	s.idle()
-	sortBy(s.service.Tools, func(t model.Tool) string { return t.Name + "\x00" + t.Handler.String() })
-	sortBy(s.service.Prompts, func(p model.Prompt) string {
+	sortBy(s.Service.Tools, func(t model.Tool) string { return t.Name + "\x00" + t.Handler.String() })
+	sortBy(s.Service.Prompts, func(p model.Prompt) string {
 		return p.Name + "\x00" + p.Handler.String()
 	})
-	sortBy(s.service.Resources, func(r model.Resource) string {
+	sortBy(s.Service.Resources, func(r model.Resource) string {
 		return r.URI + "\x00" + r.Handler.String()
 	})
-	sortBy(s.service.Completions, func(c model.Completion) string { return c.Handler.String() })
-	sortBy(s.service.Ignored, func(i model.Ignored) string { return i.Handler })
+	sortBy(s.Service.Completions, func(c model.Completion) string { return c.Handler.String() })
+	sortBy(s.Service.Ignored, func(i model.Ignored) string { return i.Handler })
 	s.constantsOf()
 	s.completions()
 	s.apps()
@@ -69,7 +71,7 @@ func (s *scanner) tools() {
 // forgotten reports whether a func without a directive is a finding: an exported handler that
 // could be a tool, in a package that does not opt out of the check by unannotated=ignore.
 func (s *scanner) forgotten(fn *types.Func) bool {
-	return s.service.Server.Unannotated != "ignore" && fn.Exported() &&
+	return s.Service.Server.Unannotated != "ignore" && fn.Exported() &&
 		isHandler(fn.Signature()) && !neverTool(fn.Signature())
 }
 
@@ -132,7 +134,7 @@ func (s *scanner) promoted(served map[string]bool) {
 				`//mcp:tool and an access rule on it or on a method %s of %s`,
 				name, fn.Name(), names[0])
 		}
-		s.out.Add(diag.MissingDirective, s.declared(fn), fix,
+		s.Findings.Add(diag.MissingDirective, s.declared(fn), fix,
 			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore",
 			name, of, has)
 	}
@@ -177,7 +179,7 @@ func (s *scanner) ignore(d *annotated.Decl, ignore *directive.Directive) {
 	if d.File.Constrained {
 		return // what is not in every build is in no manifest
 	}
-	s.service.Ignored = append(s.service.Ignored, model.Ignored{
+	s.Service.Ignored = append(s.Service.Ignored, model.Ignored{
 		Handler: d.String(), Reason: ignore.Text("reason"), Pos: s.at(ignore.Span),
 	})
 }
@@ -214,14 +216,16 @@ func (t *reading) tool() {
 		return
 	}
 	t.handlers = append(t.handlers, t.decl.Func)
-	t.service.Tools = append(t.service.Tools, t.Tool)
+	t.Service.Tools = append(t.Service.Tools, t.Tool)
 }
 
 // served reads what tools, prompts and resources have in common.
 func (t *reading) served() {
+	t.visible(t.decl.Doc)
+	comment := schema.WithoutName(schema.Description(t.decl.Doc.Text()), t.decl.Func.Name())
 	t.Tool = model.Tool{
 		Name: t.written.Text("name"), Title: t.written.Text("title"),
-		Description: t.describe(),
+		Description: cmp.Or(t.text(t.written, "description"), comment),
 		Denial:      t.written.Text("denial"),
 		Limits:      t.limits(),
 		Handler:     t.handler(),
@@ -231,9 +235,9 @@ func (t *reading) served() {
 		t.Name = naming.Snake(t.decl.Func.Name())
 	}
 	if t.written.Name != "resource" {
-		t.Name = t.service.Server.Prefix + t.Name
+		t.Name = t.Service.Server.Prefix + t.Name
 	}
-	t.Access = t.rule(t.written).over(t.inherited()).access(t.decl.Func.Name(), t.service.Server.App)
+	t.Access = t.rule(t.written).over(t.inherited()).access(t.decl.Func.Name(), t.Service.Server.App)
 	t.Access.Constrained = t.written.Has("constrained")
 	t.needsToken()
 	t.Elicits = t.written.Has("elicits")
@@ -277,7 +281,7 @@ func (t *reading) params(known []string) map[string]*directive.Directive {
 
 // needsToken reports a handler of a strict package without its token.
 func (t *reading) needsToken() {
-	if t.decl.Token() != "" || t.service.Server.Unannotated != "strict" || t.decl.Name.Name == "_" ||
+	if t.decl.Token() != "" || t.Service.Server.Unannotated != "strict" || t.decl.Name.Name == "_" ||
 		!isHandler(t.decl.Func.Signature()) || t.unreadable() {
 		return
 	}

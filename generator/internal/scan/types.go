@@ -52,7 +52,7 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) direct
 					}
 				}
 			}
-			*s.out = append(*s.out, found)
+			s.Findings = append(s.Findings, found)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (s *scanner) strays() {
 			for i, stray := range block {
 				names[i] = stray.Name()
 			}
-			s.out.Add(diag.StrayConstant, s.declared(block[0]),
+			s.Findings.Add(diag.StrayConstant, s.declared(block[0]),
 				"move it into that block, or declare it without the type "+typ.Name()+open,
 				"the enum %s lacks %s: the enum is the const block at %s",
 				typ.Name(), strings.Join(names, ", "), s.short(c.Pos()))
@@ -146,12 +146,12 @@ func (s *scanner) types() {
 			for _, p := range s.walker.Declare(name, tags) {
 				s.report(diag.BadTag, written.Span, p.Cure, "%s", p.Message)
 			}
-			s.service.Types = append(s.service.Types, model.DeclaredType{
+			s.Service.Types = append(s.Service.Types, model.DeclaredType{
 				Name: full, Schema: strings.Join(texts, ","),
 			})
 		}
 	}
-	sortBy(s.service.Types, func(t model.DeclaredType) string { return t.Name })
+	sortBy(s.Service.Types, func(t model.DeclaredType) string { return t.Name })
 }
 
 // typeNamed finds the type that a //mcp:type names: by the name or the path of a package that this

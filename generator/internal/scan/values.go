@@ -19,13 +19,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
-// noInput gives a handler without input the schema of the empty object.
-func (t *reading) noInput() {
-	if !t.handInput() {
-		t.Input.Schema, _ = t.walker.Object(nil)
-	}
-}
-
 // structInput reads a handler's only input value.
 func (t *reading) structInput(in *types.Var) {
 	typ := pointee(in.Type())
@@ -40,8 +33,7 @@ func (t *reading) structInput(in *types.Var) {
 	t.Input.Name = t.base("in ", typ, t.Input.Schema, "Input")
 	t.problems(problems, func(string) directive.Span { return placeOf(t.decl, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
-		codec, err := t.codecs.Input(typ, t.Input.Schema)
-		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
+		t.Input.Codec, t.Input.Uncoded = codecOrReason(t.codecs.Input(typ, t.Input.Schema))
 		t.withoutNull(func() { t.Input.Schema, _ = t.walker.Input(typ) })
 	}
 }
@@ -102,8 +94,8 @@ func (t *reading) plainInput(in []*types.Var) {
 		for i, p := range t.Input.Params {
 			fields[i] = p.Field
 		}
-		codec, err := t.codecs.Object(t.Input.Name, props, fields, t.Input.Schema)
-		t.Input.Codec, t.Input.Uncoded = codecOrReason(codec, err)
+		t.Input.Codec, t.Input.Uncoded = codecOrReason(
+			t.codecs.Object(t.Input.Name, props, fields, t.Input.Schema))
 		t.withoutNull(func() { t.Input.Schema, _ = t.walker.Object(props) })
 	}
 	t.problems(problems, func(path string) directive.Span {
@@ -158,13 +150,6 @@ func tags(d *directive.Directive) []schema.Tag {
 		}
 	}
 	return list
-}
-
-// output reads a handler's result.
-func (t *reading) output(out *types.Var) {
-	if !t.unstructured(out.Type()) {
-		t.structured(out)
-	}
 }
 
 // structured reads a result with a schema.

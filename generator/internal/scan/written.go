@@ -109,7 +109,7 @@ func (s *scanner) inFile(path string, text []byte, err error) {
 		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}
 	if !s.reported(diag.BadSchemaFile, place) { // two tools may name one file
-		s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
+		s.Findings.Add(diag.BadSchemaFile, place, cure, "%s", err)
 	}
 }
 
