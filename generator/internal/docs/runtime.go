@@ -195,8 +195,10 @@ func metrics(r *repository) string {
 
 // attributes has a row for each attribute of spans and metrics, by its constant's comment.
 func attributes(r *repository) string {
-	return head("attribute", "meaning") + r.read("runtime/telemetry").words(
-		func(c *ast.ValueSpec) bool { return strings.HasPrefix(c.Names[0].Name, "key") && len(c.Values) == 1 },
+	isKey := func(c *ast.ValueSpec) bool {
+		return strings.HasPrefix(c.Names[0].Name, "key") && len(c.Values) == 1
+	}
+	return head("attribute", "meaning") + r.read("runtime/telemetry").words(isKey,
 		func(_, comment string) string { return linked(comment) })
 }
 

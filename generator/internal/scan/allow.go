@@ -162,7 +162,9 @@ func (t *reading) argument(arg directive.Arg) (*bound, types.Type) {
 }
 
 // field follows the way to a field of an input struct.
-func (t *reading) field(b *bound, value directive.Value, typ types.Type, path []model.Selector) (*bound, types.Type) {
+func (t *reading) field(
+	b *bound, value directive.Value, typ types.Type, path []model.Selector,
+) (*bound, types.Type) {
 	b.Path = path
 	for i, step := range path {
 		if step.Pointer && i < len(path)-1 {

@@ -127,7 +127,7 @@ func (s *scanner) workers() {
 		if typ == "" {
 			s.unmade = true
 			if !invalid(d.Func.Signature()) {
-				s.reject(d, diag.BadShape, workerShape,
+				s.report(diag.BadShape, spanOf(d.Name), workerShape,
 					"%s has the wrong shape for //mcp:worker", d)
 			}
 			continue
@@ -190,7 +190,8 @@ func (t *reading) isolated() {
 		if !t.unmade {
 			t.report(diag.NoWorker, arg.Span,
 				"write //mcp:worker on a func that creates the receiver, for example func New"+
-					naming.UpperFirst(t.decl.Recv.Name())+"() (*"+t.decl.Recv.Name()+", error), or serve a func",
+					naming.UpperFirst(t.decl.Recv.Name())+"() (*"+t.decl.Recv.Name()+
+					", error), or serve a func",
 				"%s is a method, and no //mcp:worker creates its receiver %s in the process of a call",
 				t, t.decl.Recv.Name())
 		}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
@@ -49,7 +47,7 @@ func (t *reading) offer(sdkResult, cure string, kinds ...string) (
 	}
 	if ok {
 		t.input(in)
-		arguments, ok = t.arguments(t.Input.Schema, kinds...)
+		arguments, ok = t.arguments(kinds...)
 	}
 	if t.shows(); !t.written.Broken {
 		t.handlers = append(t.handlers, t.decl.Func)
@@ -59,9 +57,11 @@ func (t *reading) offer(sdkResult, cure string, kinds ...string) (
 
 // resource reads a handler of //mcp:resource.
 func (t *reading) resource() {
-	returns, variables, ok := t.offer("ReadResourceResult", resourceShapes, "string", "integer", "boolean")
-	r := model.Resource{Tool: t.Tool, URI: t.written.Text("uri"), Returns: returns,
-		Variables: variables, MIMEType: t.written.Text("mimetype"), Subscribe: t.written.Has("subscribe")}
+	returns, variables, ok := t.offer("ReadResourceResult", resourceShapes,
+		"string", "integer", "boolean")
+	r := model.Resource{Tool: t.Tool, Returns: returns, Variables: variables,
+		URI: t.written.Text("uri"), MIMEType: t.written.Text("mimetype"),
+		Subscribe: t.written.Has("subscribe")}
 	t.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, t.written.Has)
 	if t.written.Broken {
 		return
@@ -124,13 +124,14 @@ func (t *reading) returns(out []*types.Var, sdkResult, cure string) (model.Retur
 			return model.ReturnsBytes, true
 		}
 	}
-	t.reject(t.decl, diag.BadShape, cure, "%s does not return a result for a %s", t, t.decl.Serving().Name)
+	t.reject(diag.BadShape, cure, "%s does not return a result for a %s", t, t.written.Name)
 	return 0, false
 }
 
 // arguments reads the properties of an input, whose values are texts of some kinds, and
 // reports those that are not. It is not ok where any is missing because of a finding.
-func (t *reading) arguments(input *jsonschema.Schema, kinds ...string) (list []model.Argument, ok bool) {
+func (t *reading) arguments(kinds ...string) (list []model.Argument, ok bool) {
+	input := t.Input.Schema
 	ok = true
 	switch {
 	case input == nil:
@@ -143,9 +144,9 @@ func (t *reading) arguments(input *jsonschema.Schema, kinds ...string) (list []m
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
 			want := strings.Join(kinds, " or ")
-			t.reject(t.decl, diag.BadShape, "give it the type "+want+", or that of an enum",
+			t.reject(diag.BadShape, "give it the type "+want+", or that of an enum",
 				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
-				t, t.decl.Serving().Name, want)
+				t, t.written.Name, want)
 			continue
 		}
 		a := model.Argument{
@@ -174,7 +175,7 @@ func (t *reading) completion() {
 		return isSlice && isString(slice.Elem())
 	}
 	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
-		t.reject(t.decl, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", t)
+		t.reject(diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", t)
 		return
 	}
 	if t.written.Broken {
@@ -199,7 +200,8 @@ func (s *scanner) completions() {
 				if refs := s.references(); len(refs) > 0 {
 					fix = directive.Nearest("ref=", c.Ref, refs)
 				}
-				s.Findings.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
+				s.Findings.Add(diag.UnknownReference, c.Pos, fix,
+					"this package has no prompt or resource %s", c.Ref)
 			}
 			continue
 		}

@@ -162,7 +162,8 @@ func (s *scanner) scan() {
 		if name == load.ManifestFile {
 			lacks = "the number of a manifest's format"
 		}
-		s.Findings.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
+		place := model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1}
+		s.Findings.Add(diag.NotOurs, place,
 			"rename the file, or delete it if it was generated", "%s is not a file of mcpgen: it lacks %s",
 			name, lacks)
 	}
@@ -435,11 +436,6 @@ func (p *Package) noteUnread(prog *load.Program) {
 
 func (s *scanner) report(code diag.Code, span directive.Span, fix, format string, args ...any) {
 	s.Findings.Add(code, s.at(span), fix, format, args...)
-}
-
-// reject reports a finding at the name of a handler.
-func (s *scanner) reject(d *annotated.Decl, code diag.Code, fix, format string, args ...any) {
-	s.report(code, spanOf(d.Name), fix, format, args...)
 }
 
 // reported reports whether there is a finding with this code and position.

@@ -206,29 +206,31 @@ func (t *reading) callable() (in, out []*types.Var, ok bool) {
 		t.unread = append(t.unread, unread{t.decl.String(), t.at(spanOf(t.decl.Name))})
 		return nil, nil, false
 	case t.decl.Recv == nil && sig.TypeParams().Len() > 0:
-		t.reject(t.decl, diag.Generic, "annotate a plain func that calls the instance",
+		t.reject(diag.Generic, "annotate a plain func that calls the instance",
 			"%s is generic, so the instance is unknown", t)
 		return nil, nil, false
-	case sig.TypeParams().Len() > 0, sig.RecvTypeParams().Len() > 0, t.decl.Recv != nil && generic(t.decl.Recv):
-		t.reject(t.decl, diag.Generic, "annotate the method in an interface that the instance satisfies, "+
-			"and pass the instance to Toolset", "%s is generic, so the instance is unknown", t)
+	case sig.TypeParams().Len() > 0, sig.RecvTypeParams().Len() > 0,
+		t.decl.Recv != nil && generic(t.decl.Recv):
+		t.reject(diag.Generic, "annotate the method in an interface that the instance "+
+			"satisfies, and pass the instance to Toolset",
+			"%s is generic, so the instance is unknown", t)
 		return nil, nil, false
 	case t.decl.Recv != nil && constraint(t.decl.Recv):
-		t.reject(t.decl, diag.BadShape, "declare an interface with methods only",
+		t.reject(diag.BadShape, "declare an interface with methods only",
 			"%s is a type constraint, and no value can have it as its type", t.decl.Recv.Name())
 		return nil, nil, false
 	case t.decl.Recv != nil && t.decl.Recv.Name() == "_":
-		t.reject(t.decl, diag.BadShape, "give the type a name", "%s is a method of a type without a name",
-			t.decl.Func.Name())
+		t.reject(diag.BadShape, "give the type a name",
+			"%s is a method of a type without a name", t.decl.Func.Name())
 		return nil, nil, false
 	case t.decl.Name.Name == "_":
-		t.reject(t.decl, diag.BadShape, "give it a name", "a func without a name cannot be called")
+		t.reject(diag.BadShape, "give it a name", "a func without a name cannot be called")
 		return nil, nil, false
 	case sig.Params().Len() == 0 || !isContext(sig.Params().At(0).Type()):
-		t.reject(t.decl, diag.BadShape, shapes, "the first parameter of %s is not context.Context", t)
+		t.reject(diag.BadShape, shapes, "the first parameter of %s is not context.Context", t)
 		return nil, nil, false
 	case sig.Results().Len() == 0 || !isError(sig.Results().At(sig.Results().Len()-1).Type()):
-		t.reject(t.decl, diag.BadShape, shapes, "the last result of %s is not error", t)
+		t.reject(diag.BadShape, shapes, "the last result of %s is not error", t)
 		return nil, nil, false
 	case sig.Variadic():
 		last := sig.Params().At(sig.Params().Len() - 1)
@@ -263,13 +265,13 @@ func (t *reading) signature() {
 		return
 	}
 	if wrong, cure := t.foreign(in, out); wrong != "" {
-		t.reject(t.decl, diag.BadShape, cure, "%s has %s", t, wrong)
+		t.reject(diag.BadShape, cure, "%s has %s", t, wrong)
 		return
 	}
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
-			t.reject(t.decl, diag.BadShape, sdkCure(in, out),
+			t.reject(diag.BadShape, sdkCure(in, out),
 				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", t)
 			return
 		}
@@ -279,12 +281,13 @@ func (t *reading) signature() {
 		t.sdkOutput(out[1])
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
-		t.reject(t.decl, diag.BadShape,
+		t.reject(diag.BadShape,
 			"return only *mcp.CallToolResult, or take req *mcp.CallToolRequest before the input",
 			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", t)
 		return
 	case len(out) > 1:
-		t.reject(t.decl, diag.BadShape, "return one result and an error; use a struct for several values",
+		t.reject(diag.BadShape,
+			"return one result and an error; use a struct for several values",
 			"%s returns %d results and an error", t, len(out))
 		return
 	}

@@ -43,11 +43,11 @@ func (s *scanner) tools() {
 		case ignore != nil:
 			s.ignore(d, ignore)
 		case !d.Attempted && d.Token() != "":
-			s.reject(d, diag.MissingDirective,
+			t.reject(diag.MissingDirective,
 				"serve it with //mcp:tool and an access rule, or remove the parameter",
 				"handler %s takes the token %s, but no directive serves it", d, d.Token())
 		case !d.Attempted && s.forgotten(d.Func) && (d.Recv == nil || served[d.Recv.Name()]):
-			s.reject(d, diag.MissingDirective,
+			t.reject(diag.MissingDirective,
 				`serve it with //mcp:tool and an access rule, or exclude it with //mcp:ignore reason="…"`,
 				"handler %s has no //mcp:tool and no //mcp:ignore", d)
 		}
@@ -195,6 +195,11 @@ type reading struct {
 
 func (t *reading) String() string { return t.decl.String() }
 
+// reject reports a finding at the name of the handler.
+func (t *reading) reject(code diag.Code, fix, format string, args ...any) {
+	t.report(code, spanOf(t.decl.Name), fix, format, args...)
+}
+
 func (t *reading) tool() {
 	t.served()
 	t.Hints = model.Hints{
@@ -286,7 +291,7 @@ func (t *reading) needsToken() {
 		return
 	}
 	h := t.handler()
-	t.reject(t.decl, diag.NoToken,
+	t.reject(diag.NoToken,
 		"add the parameter _ "+h.TokenName()+" as the last one",
 		"package %s is strict, and %s has no token", t.pkg.Name, h)
 }

@@ -60,8 +60,8 @@ func (t *reading) plainInput(in []*types.Var) {
 				"a plain parameter of %s has no name", t)
 			continue
 		case isContext(v.Type()) || isRequest(v.Type()):
-			t.report(diag.BadShape, placeOf(t.decl, v), shapes, "the parameter %s of %s is not a plain value",
-				v.Name(), t)
+			t.report(diag.BadShape, placeOf(t.decl, v), shapes,
+				"the parameter %s of %s is not a plain value", v.Name(), t)
 			continue
 		}
 		p := model.Param{
@@ -84,7 +84,8 @@ func (t *reading) plainInput(in []*types.Var) {
 			Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about),
 		})
 	}
-	t.Input.Name = t.names.name("plain "+t.decl.String(), naming.LowerFirst(t.decl.Func.Name())+"Input")
+	want := naming.LowerFirst(t.decl.Func.Name()) + "Input"
+	t.Input.Name = t.names.name("plain "+t.String(), want)
 	var problems []schema.Problem
 	t.Input.Schema, problems = t.walker.Object(props)
 	if t.handInput() {

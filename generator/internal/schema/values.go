@@ -234,8 +234,8 @@ func (v *values) parse(kind string, e element) (any, bool) {
 			return e.value == "true", true
 		}
 	default:
-		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
-			e.key, applied(kind))
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it",
+			"%s does not apply to %s", e.key, applied(kind))
 		return nil, false
 	}
 	v.unreadable(e, kind)
