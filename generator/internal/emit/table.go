@@ -31,7 +31,7 @@ func (p *plan) table() *jen.Statement {
 	rules := map[string][]jen.Code{}
 	for _, served := range p.Served() {
 		of := row(naming.UpperFirst(served.Kind), jen.Id(served.Const))
-		rules[served.Kind] = append(rules[served.Kind], p.rule(served.Tool, of))
+		rules[served.Kind] = append(rules[served.Kind], p.rule(*served.Tool, of))
 		for _, v := range served.Values {
 			rules["value"] = append(rules["value"], p.rule(model.Tool{Access: v.Access}, of,
 				row("Argument", jen.Lit(v.Argument)), row("Value", jen.Lit(v.Value))))

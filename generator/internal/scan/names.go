@@ -11,7 +11,6 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
-	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 )
 
@@ -33,40 +32,23 @@ func (t *reading) checkName(name string) {
 // resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
 // two handlers would share one, ToolSitesGet.
 func (s *scanner) constantsOf() {
-	owner := map[string]string{}
-	var tools, prompts, resources []*model.Tool
-	for i := range s.Service.Tools {
-		tools = append(tools, &s.Service.Tools[i])
+	type name struct{ kind, name string }
+	count, owner := map[name]int{}, map[string]string{}
+	for _, t := range s.Service.Served() {
+		count[name{t.Kind, naming.UpperFirst(t.Handler.Name)}]++
 	}
-	for i := range s.Service.Prompts {
-		prompts = append(prompts, &s.Service.Prompts[i].Tool)
-	}
-	for i := range s.Service.Resources {
-		resources = append(resources, &s.Service.Resources[i].Tool)
-	}
-	s.nameConstants("Tool", tools, owner)
-	s.nameConstants("Prompt", prompts, owner)
-	s.nameConstants("Resource", resources, owner)
-}
-
-func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
-	count := map[string]int{}
-	for _, t := range served {
-		count[naming.UpperFirst(t.Handler.Name)]++
-	}
-	for _, t := range served {
-		h := t.Handler
-		name := prefix + naming.UpperFirst(h.Name)
-		if h.Recv != "" && count[naming.UpperFirst(h.Name)] > 1 {
-			name = prefix + naming.UpperFirst(h.Recv) + naming.UpperFirst(h.Name)
+	for _, t := range s.Service.Served() {
+		h, own := t.Handler, naming.UpperFirst(t.Handler.Name)
+		t.Const = naming.UpperFirst(t.Kind) + own
+		if h.Recv != "" && count[name{t.Kind, own}] > 1 {
+			t.Const = naming.UpperFirst(t.Kind) + naming.UpperFirst(h.Recv) + own
 		}
-		t.Const = name
-		if other, taken := owner[name]; taken {
+		if other, taken := owner[t.Const]; taken {
 			s.Findings.Add(diag.NameTaken, h.Pos, "rename one of the two",
-				"%s and %s would both have the constant %s", other, h, name)
+				"%s and %s would both have the constant %s", other, h, t.Const)
 			continue
 		}
-		owner[name] = h.String()
+		owner[t.Const] = h.String()
 	}
 }
 
