@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"go/types"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,8 +85,7 @@ func (p *pass) enumerate(n *types.Named, tags []Tag, at place) {
 }
 
 // typeKeys are the keys that the schema of a type may have.
-var typeKeys = slices.Concat(slices.Sorted(maps.Keys(textKeys)),
-	slices.Sorted(maps.Keys(numberKeys)),
+var typeKeys = slices.Concat(limitKeys["string"], numberKeys,
 	[]string{"anyof_type", "description", "enum", "example", "nullable", "oneof_type", "title",
 		"type"})
 

@@ -95,50 +95,41 @@ func (k keywords) holder() string {
 
 // general applies the keys that every type has and returns the others.
 func (k keywords) general(s *jsonschema.Schema, list []element) []element {
-	var rest []element
-	for _, e := range list {
-		set := generalKeys[e.key]
-		if e.flag || set == nil {
-			rest = append(rest, e)
-			continue
-		}
-		set(k, s, e.value)
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(list), func(e element) bool {
+		return !e.flag && k.shape(s, e.key, e.value)
+	})
 }
 
-var generalKeys map[string]func(k keywords, s *jsonschema.Schema, value string)
-
-func init() {
-	// Assigned here because the setters walk types, which reads this table.
-	generalKeys = map[string]func(keywords, *jsonschema.Schema, string){
-		"title":       func(_ keywords, s *jsonschema.Schema, v string) { s.Title = v },
-		"description": func(_ keywords, s *jsonschema.Schema, v string) { s.Description = v },
-		"type":        keywords.declare,
-		"anchor":      func(keywords, *jsonschema.Schema, string) {}, // of no use to a client
-		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) {
-			k.group(&k.parent.OneOf, v)
-		},
-		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) {
-			k.group(&k.parent.AnyOf, v)
-		},
-		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s = k.untyped(s)
-			s.OneOf = append(s.OneOf, k.typesOf(v)...)
-		},
-		"anyof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s = k.untyped(s)
-			s.AnyOf = append(s.AnyOf, k.typesOf(v)...)
-		},
-		"oneof_ref": func(k keywords, s *jsonschema.Schema, v string) {
-			sub := k.referring(s)
-			sub.OneOf = append(sub.OneOf, k.references(v)...)
-		},
-		"anyof_ref": func(k keywords, s *jsonschema.Schema, v string) {
-			sub := k.referring(s)
-			sub.AnyOf = append(sub.AnyOf, k.references(v)...)
-		},
+// shape applies a key that every type has. It is false for other keys.
+func (k keywords) shape(s *jsonschema.Schema, key, value string) bool {
+	switch key {
+	case "title":
+		s.Title = value
+	case "description":
+		s.Description = value
+	case "type":
+		k.declare(s, value)
+	case "anchor": // of no use to a client
+	case "oneof_required":
+		k.group(&k.parent.OneOf, value)
+	case "anyof_required":
+		k.group(&k.parent.AnyOf, value)
+	case "oneof_type":
+		s = k.untyped(s)
+		s.OneOf = append(s.OneOf, k.typesOf(value)...)
+	case "anyof_type":
+		s = k.untyped(s)
+		s.AnyOf = append(s.AnyOf, k.typesOf(value)...)
+	case "oneof_ref":
+		s = k.referring(s)
+		s.OneOf = append(s.OneOf, k.references(value)...)
+	case "anyof_ref":
+		s = k.referring(s)
+		s.AnyOf = append(s.AnyOf, k.references(value)...)
+	default:
+		return false
 	}
+	return true
 }
 
 // group adds the property to the alternative of a title.
