@@ -36,7 +36,12 @@ func For(f Facts) []model.CompileGuard {
 		b.typ(t)
 	}
 	for _, t := range embedded {
-		b.embedded(t.(*types.Named))
+		// JSON does not see the type itself. A JSON or text method of its own would become one of the
+		// struct that embeds it.
+		named := t.(*types.Named)
+		if pkg := named.Obj().Pkg(); pkg != nil && b.Local(pkg) && gotype.CanWrite(named, b.Package) {
+			b.uncoded(named)
+		}
 	}
 	for _, c := range f.Consts {
 		b.constant(c)
@@ -107,14 +112,6 @@ func (b *builder) typ(t types.Type) {
 		b.underlying(named)
 	}
 	b.uncoded(named)
-}
-
-// embedded guards a type of this module that JSON does not see: a JSON or text method of its own
-// would become one of the struct that embeds it.
-func (b *builder) embedded(named *types.Named) {
-	if pkg := named.Obj().Pkg(); pkg != nil && b.Local(pkg) && gotype.CanWrite(named, b.Package) {
-		b.uncoded(named)
-	}
 }
 
 // uncoded guards a type against JSON and text methods that it does not have.
