@@ -11,10 +11,6 @@ import (
 
 // writeArguments writes the table of a tool's arguments.
 func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
-	if s == nil || s.Properties.Len() == 0 {
-		b.WriteString("\nIt takes no arguments.\n")
-		return
-	}
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
 	each(s, func(name string, required bool, p *jsonschema.Schema) {
 		needed := "no"

@@ -164,77 +164,37 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 			callers[r.Section], proven[r.Section] = r.Callers, r.Proven
 		}
 	}
-	section := func(kind, name string, tool model.Tool, facts string) *pageSection {
-		facts = "- Access: " + accessWords(tool) + "\n" + facts
+	for _, e := range entriesOf(s) {
 		one := pageSection{
-			ID: id(kind, name), Callers: callers[id(kind, name)], Kind: kind, Name: name,
-			Title: tool.Title, Description: strings.TrimSpace(tool.Description),
+			ID: id(e.Kind, e.ID), Kind: e.Kind, Name: e.ID, Title: e.Title,
+			Description: strings.TrimSpace(e.Description),
 		}
-		if reaches := proven[one.ID]; reaches != "" {
-			facts += "- Proven capabilities: " + reaches + ".\n"
+		one.Callers = callers[one.ID]
+		reaches := proven[one.ID]
+		e.say(reaches != "", "Proven capabilities: "+reaches+".")
+		for _, fact := range e.facts {
+			one.Facts = append(one.Facts, spans(fact))
 		}
-		for line := range strings.Lines(facts) {
-			line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "- ")
-			one.Facts = append(one.Facts, spans(line))
+		if e.table {
+			each(e.Input.Schema, func(name string, required bool, of *jsonschema.Schema) {
+				a := pageArgument{
+					Name: name, Type: spans(typeWords(of)), Required: required,
+					Description: strings.TrimSpace(of.Description),
+				}
+				if of.Default != nil {
+					a.Default = spans(value(of.Default))
+				}
+				one.Arguments = append(one.Arguments, a)
+			})
+		}
+		for _, note := range append([]string{e.file}, e.notes...) {
+			if note != "" {
+				one.Notes = append(one.Notes, spans(note))
+			}
 		}
 		p.Sections = append(p.Sections, one)
-		return &p.Sections[len(p.Sections)-1]
-	}
-	for _, tool := range s.Tools {
-		var facts strings.Builder
-		writeToolFacts(&facts, tool)
-		one := section("tool", tool.Name, tool, facts.String())
-		if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
-			one.arguments(tool.Input.Schema)
-		}
-		if tool.Input.File != "" {
-			one.note("The schema of its arguments is in " + code(tool.Input.File) + ".")
-		}
-		one.note(resultWords(tool.Output))
-	}
-	for _, prompt := range s.Prompts {
-		var facts, completions strings.Builder
-		writeFacts(&facts, prompt.Tool, "")
-		one := section("prompt", prompt.Name, prompt.Tool, facts.String())
-		one.arguments(prompt.Input.Schema)
-		writeCompletions(&completions, prompt.Arguments)
-		one.note(completions.String())
-	}
-	for _, r := range s.Resources {
-		var facts, completions strings.Builder
-		writeFacts(&facts, r.Tool, r.MIMEType)
-		writeSubscribe(&facts, r)
-		one := section("resource", r.URI, r.Tool, facts.String())
-		if len(r.Variables) > 0 {
-			one.arguments(r.Input.Schema)
-		}
-		writeCompletions(&completions, r.Variables)
-		one.note(completions.String())
 	}
 	return p, nil
-}
-
-func (p *pageSection) note(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		p.Notes = append(p.Notes, spans(text))
-	}
-}
-
-func (p *pageSection) arguments(s *jsonschema.Schema) {
-	if s == nil || s.Properties.Len() == 0 {
-		p.note("It takes no arguments.")
-		return
-	}
-	each(s, func(name string, required bool, of *jsonschema.Schema) {
-		a := pageArgument{
-			Name: name, Type: spans(typeWords(of)), Required: required,
-			Description: strings.TrimSpace(of.Description),
-		}
-		if of.Default != nil {
-			a.Default = spans(value(of.Default))
-		}
-		p.Arguments = append(p.Arguments, a)
-	})
 }
 
 // spans reads a text of ours with code in backquotes, as code writes it.
