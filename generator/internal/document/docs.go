@@ -57,29 +57,25 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 		return
 	}
 	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.also) > 0 })
-	head, rule := "| "+kind+" |", "|---|"
+	b.WriteString("| " + kind + " |")
 	for _, caller := range m.callers {
-		head += " " + cell(caller) + " |"
-		rule += ":-:|"
+		b.WriteString(" " + cell(caller) + " |")
 	}
+	rule := "|---|" + strings.Repeat(":-:|", len(m.callers))
 	if also {
-		head += " and needs |"
+		b.WriteString(" and needs |")
 		rule += "---|"
 	}
 	proven := m.rows[0].proven != ""
 	if proven {
-		head += " proven capabilities |"
+		b.WriteString(" proven capabilities |")
 		rule += "---|"
 	}
-	b.WriteString(head + "\n" + rule + "\n")
+	b.WriteString("\n" + rule + "\n")
 	for _, row := range m.rows {
 		fmt.Fprintf(b, "| %s |", cell(code(row.tool)))
 		for _, may := range row.may {
-			if may {
-				b.WriteString(" ✓ |")
-			} else {
-				b.WriteString(" |")
-			}
+			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
 		if also {
 			b.WriteString(strings.TrimRight(" "+strings.Join(row.also, ", "), " ") + " |")
@@ -114,7 +110,7 @@ func codes(texts []string) []string {
 // entry is what the documents say of a tool, prompt or resource.
 type entry struct {
 	model.Served
-	facts []string // the access rule first
+	facts words    // the access rule first
 	file  string   // where the schema of the arguments is, in words
 	table bool     // the arguments have one
 	notes []string // after it
@@ -137,31 +133,31 @@ func entriesOf(s model.Service) (list []entry) {
 			r, resources = resources[0], resources[1:]
 			arguments, takes = r.Variables, len(r.Variables) > 0
 		}
-		e.say(true, "Access: "+accessWords(*t.Tool))
-		e.say(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
+		e.facts.add(true, "Access: "+accessWords(*t.Tool))
+		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
 		for _, v := range t.Ruled() {
-			e.say(true, "Value "+code(v.Name())+": "+accessWords(model.Tool{Access: v.Access}))
+			e.facts.add(true, "Value "+code(v.Name())+": "+accessWords(model.Tool{Access: v.Access}))
 		}
 		hints := hintWords(t.Hints)
-		e.say(hints != "", "Hints: "+hints+".")
-		e.list("Grants: the client needs %s.", permissionWords(*t.Tool))
+		e.facts.add(hints != "", "Hints: "+hints+".")
+		e.facts.list("Grants: the client needs %s.", permissionWords(*t.Tool))
 		if t.Limits.NonBlocking {
-			e.say(true, "Time: no limit, because it only computes.")
+			e.facts.add(true, "Time: no limit, because it only computes.")
 		} else {
-			e.say(true, "Time: at most "+t.Limits.Timeout.String()+per+".")
+			e.facts.add(true, "Time: at most "+t.Limits.Timeout.String()+per+".")
 		}
 		e.limits()
-		e.list("Catalogs: %s.", codes(t.Catalogs))
-		e.list("Deprecated names: %s.", codes(t.Aliases))
-		e.say(t.Lenient != nil && *t.Lenient, "Its arguments are lenient.")
-		e.say(t.Elicits, "It may ask the client for input: elicitation, sampling or roots.")
-		e.say(t.Task != "", map[string]string{
+		e.facts.list("Catalogs: %s.", codes(t.Catalogs))
+		e.facts.list("Deprecated names: %s.", codes(t.Aliases))
+		e.facts.add(t.Lenient != nil && *t.Lenient, "Its arguments are lenient.")
+		e.facts.add(t.Elicits, "It may ask the client for input: elicitation, sampling or roots.")
+		e.facts.add(t.Task != "", map[string]string{
 			"optional": "It runs as a task for clients that support tasks.",
 			"required": "It runs as a task only: a client needs the extension of tasks.",
 			"answered": "It runs as a task from the answer to its first question on, for clients " +
 				"that support tasks.",
 		}[t.Task])
-		e.say(r.Subscribe, "Updates: clients can subscribe to them.")
+		e.facts.add(r.Subscribe, "Updates: clients can subscribe to them.")
 		schema := t.Input.Schema
 		if t.Input.File != "" {
 			e.file = "The schema of its arguments is in " + code(t.Input.File) + "."
@@ -187,50 +183,45 @@ func entriesOf(s model.Service) (list []entry) {
 	return list
 }
 
-// say adds a fact if it holds.
-func (e *entry) say(holds bool, fact string) {
+// words are parts of a sentence or a row, or sentences.
+type words []string
+
+// add adds a part if it holds.
+func (w *words) add(holds bool, part string) {
 	if holds {
-		e.facts = append(e.facts, fact)
+		*w = append(*w, part)
 	}
 }
 
-// list adds a fact with a list, which may be empty.
-func (e *entry) list(format string, words []string) {
-	if len(words) > 0 {
-		e.say(true, fmt.Sprintf(format, sentenceList(words)))
+// list adds a part with a list, unless that is empty.
+func (w *words) list(format string, list []string) {
+	if len(list) > 0 {
+		*w = append(*w, fmt.Sprintf(format, sentenceList(list)))
 	}
 }
 
 // limits adds the limits of a tool's calls, except the time limit.
 func (e *entry) limits() {
 	l := e.Limits
-	var most, each, reach []string
-	if l.Memory > 0 {
-		most = append(most, l.Memory.String()+" of memory")
-	}
-	if l.Output > 0 {
-		most = append(most, l.Output.String()+" of result")
-	}
-	e.list("Size: at most %s a call.", most)
-	if l.Concurrency > 0 {
-		each = append(each, fmt.Sprintf("%d at a time", l.Concurrency))
-	}
-	if l.Rate.Calls > 0 {
-		each = append(each, fmt.Sprintf("%d %s", l.Rate.Calls, map[time.Duration]string{
-			time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour",
-		}[l.Rate.Per]))
-	}
-	e.list("Calls: each client at most %s.", each)
-	e.say(l.Isolate != "", "Isolation: each call runs in a process of its own.")
+	var most, each, reach words
+	most.add(l.Memory > 0, l.Memory.String()+" of memory")
+	most.add(l.Output > 0, l.Output.String()+" of result")
+	e.facts.list("Size: at most %s a call.", most)
+	each.add(l.Concurrency > 0, fmt.Sprintf("%d at a time", l.Concurrency))
+	each.add(l.Rate.Calls > 0, fmt.Sprintf("%d %s", l.Rate.Calls, map[time.Duration]string{
+		time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour",
+	}[l.Rate.Per]))
+	e.facts.list("Calls: each client at most %s.", each)
+	e.facts.add(l.Isolate != "", "Isolation: each call runs in a process of its own.")
 	if slices.Equal(l.Capabilities, []string{"none"}) {
-		e.say(true, "Capabilities: its code may not use files, network or programs.")
+		e.facts.add(true, "Capabilities: its code may not use files, network or programs.")
 		return
 	}
 	for _, c := range l.Capabilities {
 		reach = append(reach, map[string]string{"files": "files", "network": "the network",
 			"exec": "other programs"}[c])
 	}
-	e.list("Capabilities: of files, network and programs, its code may use only %s.", reach)
+	e.facts.list("Capabilities: of files, network and programs, its code may use only %s.", reach)
 }
 
 // write writes the section of MCP.md.
@@ -271,13 +262,7 @@ func accessWords(tool model.Tool) string {
 	case a.Authenticated:
 		needs = append(needs, "an authenticated caller")
 	}
-	for _, scope := range a.Scopes {
-		needs = append(needs, fmt.Sprintf("scope `%s`", scope))
-	}
-	if a.Permission != "" {
-		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-			withHostSource))
-	}
+	needs = append(needs, conditions(a)...)
 	if a.Permission != "" && a.Constrained {
 		needs[len(needs)-1] += ", with object constraints"
 	}
@@ -306,22 +291,17 @@ func denialWords(denial string) string {
 
 // hintWords describes a tool by the author's hints.
 func hintWords(h model.Hints) string {
-	var words []string
+	var all words
 	hint := func(value *bool, is, isNot string) {
-		switch {
-		case value == nil:
-		case *value:
-			words = append(words, is)
-		default:
-			words = append(words, isNot)
-		}
+		all.add(value != nil && *value, is)
+		all.add(value != nil && !*value, isNot)
 	}
 	hint(h.ReadOnly, "changes nothing", "changes something")
 	hint(h.Destructive, "may destroy", "destroys nothing")
 	hint(h.Idempotent, "repeating it has no further effect",
 		"repeating it has a further effect")
 	hint(h.OpenWorld, "interacts with external systems", "stays within this system")
-	return strings.Join(words, ", ")
+	return strings.Join(all, ", ")
 }
 
 func resultWords(out model.Output) string {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -17,8 +17,15 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
-//go:embed page.html page.css page.js
-var pageFiles embed.FS
+var (
+	//go:embed page.html
+	pageHTML     string
+	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+)
 
 // page is what page.html prints. html/template escapes every text in it.
 type page struct {
@@ -79,18 +86,6 @@ type span struct {
 
 // Page returns the documentation of services as one HTML page without other resources.
 func Page(services []model.Service) ([]byte, error) {
-	t, err := template.ParseFS(pageFiles, "page.html")
-	if err != nil {
-		return nil, err
-	}
-	style, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := pageFiles.ReadFile("page.js")
-	if err != nil {
-		return nil, err
-	}
 	p := page{
 		Style: template.CSS(style), Script: template.JS(script),
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; "+
@@ -105,10 +100,7 @@ func Page(services []model.Service) ([]byte, error) {
 	}
 	var titles []string
 	for i, s := range services {
-		service, err := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
-		if err != nil {
-			return nil, err
-		}
+		service := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
 		p.Services = append(p.Services, service)
 		if !slices.Contains(titles, service.Title) {
 			titles = append(titles, service.Title)
@@ -116,18 +108,18 @@ func Page(services []model.Service) ([]byte, error) {
 	}
 	p.Title = "Tools of " + strings.Join(titles, ", ")
 	var b bytes.Buffer
-	err = t.Execute(&b, p)
+	err := pageTemplate.Execute(&b, p)
 	return b.Bytes(), err
 }
 
 // sourceHash is the hash by which a policy allows an inline style or script (CSP Level 3, 6.7.3).
-func sourceHash(text []byte) string {
-	sum := sha256.Sum256(text)
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // pageServiceOf describes a service for the callers of the page.
-func pageServiceOf(s model.Service, prefix string, all []string) (pageService, error) {
+func pageServiceOf(s model.Service, prefix string, all []string) pageService {
 	m := matrixOf(s)
 	p := pageService{
 		Title:   cmp.Or(s.Server.Title, s.Server.Name),
@@ -146,10 +138,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 				names = append(names, caller)
 			}
 		}
-		who, err := json.Marshal(names)
-		if err != nil {
-			return p, err
-		}
+		who, _ := json.Marshal(names) // strings have no error
 		if n := len(p.Tables); n == 0 || p.Tables[n-1].Kind != row.kind {
 			p.Tables = append(p.Tables, pageTable{Kind: row.kind})
 		}
@@ -171,7 +160,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 		}
 		one.Callers = callers[one.ID]
 		reaches := proven[one.ID]
-		e.say(reaches != "", "Proven capabilities: "+reaches+".")
+		e.facts.add(reaches != "", "Proven capabilities: "+reaches+".")
 		for _, fact := range e.facts {
 			one.Facts = append(one.Facts, spans(fact))
 		}
@@ -194,7 +183,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 		}
 		p.Sections = append(p.Sections, one)
 	}
-	return p, nil
+	return p
 }
 
 // spans reads a text of ours with code in backquotes, as code writes it.
