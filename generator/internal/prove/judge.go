@@ -26,12 +26,10 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 				continue
 			}
 			declaration := "capabilities= lists " + strings.Join(declared, ", ")
-			if slices.Equal(declared, []string{none}) {
-				declaration = "capabilities= is none"
-			}
 			at, code := place(tool, r, dirs), diag.MoreThanDeclared
 			fix := "add " + r.Capability + " to capabilities=, or remove " + last(r)
-			if slices.Equal(declared, []string{none}) {
+			if slices.Equal(declared, []string{"none"}) {
+				declaration = "capabilities= is none"
 				fix = "write capabilities=" + r.Capability + ", or remove " + last(r)
 			}
 			what := reaching[r.Capability]
@@ -57,8 +55,6 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 	found.Sort()
 	return found
 }
-
-const none = "none"
 
 var reaching = map[string]string{
 	model.Files: "reaches files", model.Network: "reaches the network",
