@@ -19,8 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types/other"
 )
 
-// TestRules shows for each rule what it changes: one fragment is in the schema and not in that of the
-// Reflector, and the other one is in that of the Reflector alone.
+// TestRules shows for each rule what it changes: one fragment is in the schema and not in that of
+// the Reflector, and the other one is in that of the Reflector alone.
 func TestRules(t *testing.T) {
 	unexported, _ := reflect.TypeFor[corpus.Corpus]().FieldByName("Unexported")
 	reflector := &jsonschema.Reflector{Anonymous: true, CommentMap: reflectorComments(t)}

@@ -25,8 +25,8 @@ var kinds = []types.Type{
 	types.Universe.Lookup("any").Type(), types.NewStruct(nil, nil),
 }
 
-// checkTags checks that any tags of a struct of two fields result in a valid schema for clients or a
-// list of problems.
+// checkTags checks that any tags of a struct of two fields result in a valid schema for clients or
+// in problems.
 func checkTags(t interface {
 	Fatalf(string, ...any)
 }, first, second int, tags [2]reflect.StructTag) {

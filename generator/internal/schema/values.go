@@ -16,8 +16,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 )
 
-// set writes a keyword of limitKeys or noteKeys into a schema, and reports whether its value could be
-// read.
+// set writes a keyword of limitKeys or noteKeys into a schema, and reports whether its value could
+// be read.
 func set(s *jsonschema.Schema, key, value string) (ok bool) {
 	counts := map[string]**uint64{"minLength": &s.MinLength, "maxLength": &s.MaxLength,
 		"minItems": &s.MinItems, "maxItems": &s.MaxItems}
