@@ -204,8 +204,8 @@ func write(b *bytes.Buffer, text json.RawMessage, depth int) error {
 		return err
 	}
 	first, between, last := "", ", ", ""
-	holdsObject := slices.ContainsFunc(members, func(m ordered.Member) bool { return m.Value[0] == '{' })
-	if depth < inline && holdsObject {
+	isObject := func(m ordered.Member) bool { return m.Value[0] == '{' }
+	if depth < inline && slices.ContainsFunc(members, isObject) {
 		first = "\n" + strings.Repeat("  ", depth+1)
 		between, last = ","+first, "\n"+strings.Repeat("  ", depth)
 		depth++

@@ -48,7 +48,8 @@ func edits(before, after schema) (list []edit) {
 		case !was:
 			e := edit{text: pointer + " added"}
 			// A property of a new object breaks nothing by itself.
-			if _, known := before.at(pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]); known && required(line) {
+			_, known := before.at(pointer[:max(strings.LastIndexByte(pointer, '/'), 0)])
+			if known && required(line) {
 				e.text, e.stricter = pointer+" added, required", true
 			}
 			list = append(list, e)
