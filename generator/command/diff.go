@@ -26,19 +26,6 @@ type policy struct {
 // markdown is a format that diff has beside those of all reports.
 const markdown report.Format = "markdown"
 
-// diffFormat is the value of the flag --format of diff.
-type diffFormat struct{ *report.Format }
-
-func (f diffFormat) Set(name string) error {
-	if *f.Format = markdown; name == string(markdown) {
-		return nil
-	}
-	if f.Format.Set(name) != nil {
-		return fmt.Errorf("unknown format %q: write text, markdown, json, github or sarif", name)
-	}
-	return nil
-}
-
 func newDiff() *cobra.Command {
 	var lists bool
 	var remote remote
@@ -102,7 +89,8 @@ with --lists differences; 2 usage error or failure.`,
 		"compare to this git ref or manifest file (default: the working tree)")
 	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break")
 	flags.StringVar(&p.allow, "allow", "", "file with changes that are accepted, each with a reason")
-	flags.Var(diffFormat{&p.format}, "format",
+	formats := slices.Insert(slices.Clone(report.All), 1, markdown)
+	flags.Var(report.Flag{Format: &p.format, Of: formats}, "format",
 		"write the changes as text, markdown, json, github or sarif")
 	remote.flags(command)
 	return command

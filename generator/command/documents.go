@@ -139,23 +139,12 @@ docs reads the source, not the generated files. It writes only the file of --htm
 	return command
 }
 
-// documentFormat is the value of the flag --format of commands that print a document.
+// documentFormat is the format of a document.
 type documentFormat report.Format
 
-func (f *documentFormat) String() string { return string(*f) }
-
-func (f *documentFormat) Type() string { return "FORMAT" }
-
-func (f *documentFormat) Set(name string) error {
-	if name != string(report.Text) && name != string(report.JSON) {
-		return fmt.Errorf("unknown format %q: write text or json", name)
-	}
-	*f = documentFormat(name)
-	return nil
-}
-
 func (f *documentFormat) flag(command *cobra.Command) {
-	command.Flags().Var(f, "format", "write the document as text or json")
+	command.Flags().Var(report.Flag{Format: (*report.Format)(f), Of: report.All[:2]}, "format",
+		"write the document as text or json")
 }
 
 // print prints a value as JSON, or its text.

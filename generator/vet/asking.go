@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/load"
@@ -17,7 +18,7 @@ const writeElicits = "write elicits in its directive"
 
 // asking reports handlers without elicits whose bodies ask the client.
 func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (list diag.List) {
-	handlers := map[model.Position]model.Tool{} // by the place of the name
+	handlers := map[model.Position]*model.Tool{} // by the place of the name
 	for _, t := range service.Served() {
 		if !t.Elicits {
 			handlers[t.Handler.Pos] = t.Tool
@@ -54,7 +55,7 @@ func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (lis
 func asks(pass *analysis.Pass, body *ast.BlockStmt) (first *ast.CallExpr) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && first == nil {
-			fn := called(pass.TypesInfo, call)
+			fn := typeutil.StaticCallee(pass.TypesInfo, call)
 			if fn != nil && slices.ContainsFunc([]string{"Elicit", "ElicitForm", "Sample", "Roots"},
 				func(name string) bool { return is(fn, runtimePath, name) }) {
 				first = call

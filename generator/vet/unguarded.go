@@ -6,6 +6,7 @@ import (
 	"go/types"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/load"
@@ -34,7 +35,7 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 			case *ast.FuncDecl:
 				funcs = append(funcs, n)
 			case *ast.CallExpr:
-				switch fn := called(pass.TypesInfo, n); {
+				switch fn := typeutil.StaticCallee(pass.TypesInfo, n); {
 				case fn == nil:
 				case is(fn, sdkPath, "AddTool"):
 					added = append(added, n)
@@ -65,26 +66,6 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 		}
 	}
 	return list
-}
-
-// called is the func that a call names, or nil.
-func called(info *types.Info, call *ast.CallExpr) *types.Func {
-	fun := ast.Unparen(call.Fun)
-	switch index := fun.(type) {
-	case *ast.IndexExpr:
-		fun = index.X
-	case *ast.IndexListExpr:
-		fun = index.X
-	}
-	id, ok := fun.(*ast.Ident)
-	if selector, selects := fun.(*ast.SelectorExpr); selects {
-		id, ok = selector.Sel, true
-	}
-	if !ok {
-		return nil
-	}
-	fn, _ := info.Uses[id].(*types.Func)
-	return fn
 }
 
 func is(fn *types.Func, path, name string) bool {

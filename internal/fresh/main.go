@@ -103,10 +103,6 @@ func (u usage) String() string {
 	return text
 }
 
-func (u usage) exceeds(bound usage) bool {
-	return bound.cpu > 0 && u.cpu > bound.cpu || bound.modules > 0 && u.modules > bound.modules
-}
-
 // run runs the commands of the README in root, and prints a line for each.
 func run(ctx context.Context, out io.Writer, root string, only []string,
 	bounds map[string]usage) error {
@@ -131,12 +127,15 @@ func run(ctx context.Context, out io.Writer, root string, only []string,
 		}
 		used, err := m.run(ctx, c.text)
 		if err != nil {
-			return fmt.Errorf("%s: %w\n%s", c.text, err, m.tail())
+			text, _ := os.ReadFile(m.log.Name())
+			lines := strings.SplitAfter(string(text), "\n")
+			return fmt.Errorf("%s: %w\n%s", c.text, err, strings.Join(lines[max(0, len(lines)-60):], ""))
 		}
 		bound := bounds[c.part]
 		fmt.Fprintf(out, "%7.1f  %5.1f  %10.0f  %14.0f  %s%s\n", used.seconds, used.cpu,
 			used.modules, used.build, c.text, bound)
-		if used.exceeds(bound) {
+		if bound.cpu > 0 && used.cpu > bound.cpu ||
+			bound.modules > 0 && used.modules > bound.modules {
 			errs = append(errs, fmt.Errorf("%s used more than it may%s", c.text, bound))
 		}
 	}
@@ -222,13 +221,6 @@ func (m *machine) remove() {
 	})
 	_ = m.log.Close()
 	_ = os.RemoveAll(m.folder)
-}
-
-// tail returns the last lines that commands have printed.
-func (m *machine) tail() string {
-	text, _ := os.ReadFile(m.log.Name())
-	all := strings.SplitAfter(string(text), "\n")
-	return strings.Join(all[max(0, len(all)-60):], "")
 }
 
 // run runs a command, and keeps the directory in which it ends for the next one.

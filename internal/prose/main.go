@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -218,7 +217,7 @@ func sentences(t text) []text {
 			}
 			words = append(words, word)
 			bare := strings.TrimRight(word, `"'”’*_)]`)
-			if strings.ContainsAny(lastOf(bare), ".!?") && !shortened.MatchString(bare) {
+			if bare != "" && strings.IndexByte(".!?", bare[len(bare)-1]) >= 0 && !shortened.MatchString(bare) {
 				end()
 			}
 		}
@@ -226,9 +225,4 @@ func sentences(t text) []text {
 	}
 	end()
 	return all
-}
-
-func lastOf(word string) string {
-	c, _ := utf8.DecodeLastRuneInString(word)
-	return string(c)
 }

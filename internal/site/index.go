@@ -78,11 +78,6 @@ func (s *site) list(sections []section, address func(file string) string) []byte
 	return []byte(b.String())
 }
 
-// repositoryList returns llms.txt of the repository.
-func (s *site) repositoryList() []byte {
-	return s.list(s.sections(), func(file string) string { return file })
-}
-
 // headingIDs makes the anchors that GitHub makes, so that links work in both places.
 type headingIDs struct{ seen map[string]bool }
 
@@ -118,14 +113,15 @@ func descendants(n ast.Node) iter.Seq[ast.Node] {
 	}
 }
 
-func destination(n ast.Node) ([]byte, bool) {
+// destination is where a link or picture leads; nil for other nodes.
+func destination(n ast.Node) *[]byte {
 	switch n := n.(type) {
 	case *ast.Link:
-		return n.Destination, true
+		return &n.Destination
 	case *ast.Image:
-		return n.Destination, true
+		return &n.Destination
 	}
-	return nil, false
+	return nil
 }
 
 // plain returns the text of a node without markup.

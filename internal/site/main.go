@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,7 +50,8 @@ func run(root, out, source string) error {
 	if err != nil {
 		return err
 	}
-	list := s.repositoryList() // before the links become those of the site
+	// It is made before the links become those of the site.
+	list := s.list(s.sections(), func(file string) string { return file })
 	files, err := s.render(source)
 	if err != nil {
 		return err
@@ -131,15 +133,6 @@ func target(from, link string) (file, anchor string, internal bool) {
 	return path.Join(path.Dir(from), file), anchor, true
 }
 
-func (s *site) names() []string {
-	var names []string
-	for name := range s.pages {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 //go:embed style.css
 var style []byte
 
@@ -189,7 +182,7 @@ func (s *site) render(source string) (map[string][]byte, error) {
 	sections := s.sections()
 	files := map[string][]byte{"style.css": style, "llms.txt": s.list(sections,
 		func(file string) string { return s.address("", file, source) })}
-	for _, name := range s.names() {
+	for _, name := range slices.Sorted(maps.Keys(s.pages)) {
 		p, here := s.pages[name], output(name)
 		s.rewrite(name, source, files)
 		var body bytes.Buffer
@@ -219,9 +212,12 @@ func (s *site) render(source string) (map[string][]byte, error) {
 func (s *site) rewrite(name, source string, files map[string][]byte) {
 	here := output(name)
 	for n := range descendants(s.pages[name].tree) {
-		link, ok := destination(n)
-		file, anchor, internal := target(name, string(link))
-		if !ok || !internal {
+		link := destination(n)
+		if link == nil {
+			continue
+		}
+		file, anchor, internal := target(name, string(*link))
+		if !internal {
 			continue
 		}
 		var href string
@@ -239,10 +235,6 @@ func (s *site) rewrite(name, source string, files map[string][]byte) {
 		if anchor != "" {
 			href += "#" + anchor
 		}
-		if image, ok := n.(*ast.Image); ok {
-			image.Destination = []byte(href)
-		} else if l, ok := n.(*ast.Link); ok {
-			l.Destination = []byte(href)
-		}
+		*link = []byte(href)
 	}
 }

@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/google/capslock/analyzer"
@@ -124,37 +123,26 @@ var ourPackages = map[string]cpb.Capability{
 	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
 }
 
-// capabilityOf maps a class of capslock to a code capability. capabilities= does not cover the
+// capabilities maps the classes of capslock to code capabilities. capabilities= does not cover the
 // state of the process and the system, such as environment and working directory. It does not cover
 // functions that call a function argument either: the analyzer checks that argument at the call.
-// why is set for Unknown only.
-func capabilityOf(class cpb.Capability) (capability, why string) {
-	switch class {
-	// Functions of package os that capslock does not list have the second: they handle files.
-	case cpb.Capability_CAPABILITY_FILES, cpb.Capability_CAPABILITY_OPERATING_SYSTEM:
-		return extension.Files, ""
-	case cpb.Capability_CAPABILITY_NETWORK:
-		return extension.Network, ""
-	case cpb.Capability_CAPABILITY_EXEC:
-		return extension.Exec, ""
-	case cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION:
-		return extension.Unknown, "a func without a body in Go"
-	case cpb.Capability_CAPABILITY_CGO:
-		return extension.Unknown, "C code"
-	case cpb.Capability_CAPABILITY_UNSAFE_POINTER:
-		return extension.Unknown, "an unsafe.Pointer"
-	case cpb.Capability_CAPABILITY_REFLECT:
-		return extension.Unknown, "reflection"
-	case cpb.Capability_CAPABILITY_SYSTEM_CALLS:
-		return extension.Unknown, "a system call"
-	}
-	return "", ""
+var capabilities = map[cpb.Capability]struct{ name, why string }{
+	cpb.Capability_CAPABILITY_FILES: {extension.Files, ""},
+	// Functions of package os that capslock does not list have this class: they handle files.
+	cpb.Capability_CAPABILITY_OPERATING_SYSTEM:    {extension.Files, ""},
+	cpb.Capability_CAPABILITY_NETWORK:             {extension.Network, ""},
+	cpb.Capability_CAPABILITY_EXEC:                {extension.Exec, ""},
+	cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION: {extension.Unknown, "a func without a body in Go"},
+	cpb.Capability_CAPABILITY_CGO:                 {extension.Unknown, "C code"},
+	cpb.Capability_CAPABILITY_UNSAFE_POINTER:      {extension.Unknown, "an unsafe.Pointer"},
+	cpb.Capability_CAPABILITY_REFLECT:             {extension.Unknown, "reflection"},
+	cpb.Capability_CAPABILITY_SYSTEM_CALLS:        {extension.Unknown, "a system call"},
 }
 
 // writers are the funcs that write files, beside those that depend on their arguments:
 // os.OpenFile and the like by their flags, grant.File and the like by the permission of theirs.
-var writers = func() []string {
-	list := []string{"(*" + sandboxPath + ".ClientWorkspace).Clear"}
+var writers = func() map[string]bool {
+	all := map[string]bool{"(*" + sandboxPath + ".ClientWorkspace).Clear": true}
 	for of, names := range map[string]string{
 		"os.": "Chmod Chown Chtimes CopyFS Create CreateTemp Lchown Link Mkdir MkdirAll " +
 			"MkdirTemp Remove RemoveAll Rename Symlink Truncate WriteFile",
@@ -163,17 +151,11 @@ var writers = func() []string {
 			"Rename Symlink WriteFile",
 	} {
 		for name := range strings.FieldsSeq(names) {
-			list = append(list, of+name)
+			all[of+name] = true
 		}
 	}
-	slices.Sort(list)
-	return list
+	return all
 }()
-
-func writes(name string) bool {
-	_, found := slices.BinarySearch(writers, name)
-	return found
-}
 
 // interfaces of the standard library whose methods have a capability in every implementation.
 var interfaces = map[string]string{

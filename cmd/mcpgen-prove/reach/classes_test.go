@@ -2,8 +2,6 @@ package reach
 
 import (
 	"go/types"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -38,9 +36,9 @@ func TestEveryClassIsMapped(t *testing.T) {
 			t.Errorf("%s is new: say what it is", name)
 			continue
 		}
-		capability, why := capabilityOf(cpb.Capability(number))
-		if capability != mapped || (capability == extension.Unknown) != (why != "") {
-			t.Errorf("%s is %q for %q, want %q", name, capability, why, mapped)
+		got := capabilities[cpb.Capability(number)]
+		if got.name != mapped || (mapped == extension.Unknown) != (got.why != "") {
+			t.Errorf("%s is %q for %q, want %q", name, got.name, got.why, mapped)
 		}
 	}
 }
@@ -67,7 +65,7 @@ func TestWhatIsKnownByName(t *testing.T) {
 		sdkPath + "/mcp (*" + sdkPath + "/mcp.ServerSession).Ping": "",
 	} {
 		pkg, fn, _ := strings.Cut(name, " ")
-		if got, _ := capabilityOf(c.FunctionCategory(pkg, fn)); got != want {
+		if got := capabilities[c.FunctionCategory(pkg, fn)].name; got != want {
 			t.Errorf("%s is %q, want %q", fn, got, want)
 		}
 	}
@@ -120,18 +118,19 @@ func TestWhatIsNamedIsThere(t *testing.T) {
 		}
 	}
 	c := newClasses()
-	for _, name := range append(slices.Clone(writers), slices.Collect(maps.Keys(reading))...) {
-		if !there[name] {
-			t.Errorf("there is no %s", name)
+	for _, names := range []map[string]bool{writers, reading} {
+		for name := range names {
+			if !there[name] {
+				t.Errorf("there is no %s", name)
+			}
 		}
 	}
 	for name := range there {
 		of := name[:strings.LastIndex(name, ".")+1]
-		if _, listed := readers[of]; !listed || reading[name] || writes(name) {
+		if _, listed := readers[of]; !listed || reading[name] || writers[name] {
 			continue
 		}
-		capability, _ := capabilityOf(c.FunctionCategory("os", name))
-		if capability == extension.Files {
+		if capabilities[c.FunctionCategory("os", name)].name == extension.Files {
 			t.Errorf("%s is neither among those that write nor among those that do not", name)
 		}
 	}

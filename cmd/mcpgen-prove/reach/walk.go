@@ -90,8 +90,7 @@ func (w *walk) visit(f *ssa.Function) {
 	standard := w.standard(f)
 	if !standard {
 		if class, found := w.graph.found[f]; found {
-			capability, why := capabilityOf(class)
-			w.note(capability, why, "", call{by: f})
+			w.note(capabilities[class].name, capabilities[class].why, "", call{by: f})
 		}
 	}
 	for _, block := range f.Blocks {
@@ -148,7 +147,9 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 		w.note(capability, "", common.Method.FullName(), call{f, site.Pos()})
 	}
 	if len(callees) == 0 {
-		callees = w.implementing(common)
+		if iface, ok := common.Value.Type().Underlying().(*types.Interface); ok {
+			callees = w.implementers(iface, common.Method.Name())
+		}
 	}
 	if len(callees) == 0 && !ofStandard &&
 		w.classes.FunctionCategory(declared, common.Method.FullName()) == 0 {
@@ -171,18 +172,18 @@ func (w *walk) step(callee *ssa.Function, common *ssa.CallCommon, from call, sta
 		w.reach(callee, from)
 		return
 	}
-	capability, why := capabilityOf(class)
-	if capability == extension.Unknown && standard {
+	capability := capabilities[class]
+	if capability.name == extension.Unknown && standard {
 		// the standard library has ways of its own, and those to files, network and programs are known by
 		// name
 		return
 	}
 	name := nameOf(callee)
-	if capability == extension.Files && ofProcess(common) {
+	if capability.name == extension.Files && ofProcess(common) {
 		return
 	}
-	w.note(capability, why, name, from)
-	if capability == extension.Files && w.writing(name, common) {
+	w.note(capability.name, capability.why, name, from)
+	if capability.name == extension.Files && w.writing(name, common) {
 		w.note(extension.Writes, "", name, from)
 	}
 }
@@ -243,7 +244,7 @@ func (w *walk) writing(name string, common *ssa.CallCommon) bool {
 		}
 		return false
 	}
-	return writes(name)
+	return writers[name]
 }
 
 // handed follows what a func may have others call: funcs that it makes or names as values, and
@@ -288,15 +289,6 @@ func (w *walk) handed(f *ssa.Function, instr ssa.Instruction) {
 			w.reach(callee, call{f, instr.Pos()})
 		}
 	}
-}
-
-// implementing are the methods of the author's own types that a call through an interface may mean.
-func (w *walk) implementing(common *ssa.CallCommon) []*ssa.Function {
-	iface, ok := common.Value.Type().Underlying().(*types.Interface)
-	if !ok {
-		return nil
-	}
-	return w.implementers(iface, common.Method.Name())
 }
 
 // implementers are the methods of that name of the author's own types with the interface.

@@ -50,43 +50,37 @@ func Servers(services []model.Service) (list diag.List) {
 // served judges one effective access rule and its hints.
 func served(t model.Served, list *diag.List) {
 	a := t.Access
+	verb, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_") // to suggest
 	takesPart := a.Action != "" && a.Action != model.NoAction
 	switch {
 	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" ||
 		a.Object != ""):
 		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+
 			", for example authenticated, or remove the rest",
-			"%s %s is public by //mcp:default, and has another rule", t.Kind,
-			t.ID)
+			"%s %s is public by //mcp:default, and has another rule", t.Kind, t.ID)
 	case a.Object != "" && a.Action == "":
-		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb(t.Tool)+", or action=none",
+		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb+", or action=none",
 			"%s %s has object=%s%s, and the name %s does not begin with a CRUD verb", t.Kind, t.ID,
 			a.Object, from(a.ObjectFrom), t.Handler.Name)
 	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" &&
 		len(a.Scopes) == 0:
-		list.Add(
-			diag.NoAccessRule, t.Pos,
+		list.Add(diag.NoAccessRule, t.Pos,
 			"write authenticated, minrole= or scopes= beside it, or action= with an action of "+
 				"the host",
 			"%s %s has no access rule: action=none alone admits no caller", t.Kind, t.ID)
 	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
-		list.Add(
-			diag.NoAccessRule, t.Pos,
+		list.Add(diag.NoAccessRule, t.Pos,
 			"write minrole=, authenticated, scopes=, action= or public, or a //mcp:default",
 			"%s %s has no access rule", t.Kind, t.ID)
 	}
 	if t.Denial == "challenge" && len(a.Scopes) == 0 {
-		list.Add(
-			diag.Contradiction, t.Pos,
-			"write scopes=, denial=conceal or denial=forbid",
+		list.Add(diag.Contradiction, t.Pos, "write scopes=, denial=conceal or denial=forbid",
 			"%s %s has denial=challenge without scopes=", t.Kind, t.ID)
 	}
 	if a.Constrained && a.Permission == "" {
-		list.Add(
-			diag.Contradiction, t.Pos,
+		list.Add(diag.Contradiction, t.Pos,
 			"write action= or object= for the permission with the constraints, or remove constrained",
-			"%s %s is constrained, but has no permission that could have constraints", t.Kind,
-			t.ID)
+			"%s %s is constrained, but has no permission that could have constraints", t.Kind, t.ID)
 	}
 	if isTrue(t.Hints.ReadOnly) && isTrue(t.Hints.Destructive) {
 		list.Add(diag.Contradiction, t.Pos, "remove one of the two hints",
@@ -104,12 +98,7 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.Contradiction, t.Pos, "write elicits as well, or task without =answered",
 			"tool %s becomes a task with an answer, and has no elicits", t.Name)
 	}
-	permissions(t, list)
-}
-
-// permissions judges what a tool may be granted by who may call it and by its hints.
-func permissions(t model.Served, list *diag.List) {
-	if t.Access.Public && len(t.Allows) > 0 {
+	if a.Public && len(t.Allows) > 0 {
 		list.Add(diag.Contradiction, t.Allows[0].Pos,
 			"write authenticated instead of public, or remove //mcp:allow",
 			"tool %s is public and has //mcp:allow: a caller without an identity has no client, and "+
@@ -133,12 +122,6 @@ func from(place string) string {
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
-
-// verb is the first word of the handler's name, as an action to suggest.
-func verb(t model.Tool) string {
-	word, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_")
-	return word
-}
 
 // label reports a missing app= beside object=: an object belongs to an app of the host, and a
 // guessed label would be another permission. A bare action needs no app.
@@ -225,8 +208,7 @@ func names(s model.Service, list *diag.List) {
 func servers(services []model.Service) [][]model.Service {
 	sorted := slices.Clone(services)
 	slices.SortStableFunc(sorted, func(a, b model.Service) int {
-		return strings.Compare(
-			a.Package, b.Package)
+		return strings.Compare(a.Package, b.Package)
 	})
 	var groups [][]model.Service
 	byName := map[string]int{}
@@ -292,7 +274,7 @@ func duplicates(server []model.Service, list *diag.List) {
 						other.where(s.Package))
 					continue
 				}
-				first[key] = owner{model.Served{Tool: t, Kind: "tool", ID: alias}, s.Package}
+				first[key] = owner{model.Served{Tool: &t, Kind: "tool", ID: alias}, s.Package}
 			}
 		}
 	}
@@ -321,10 +303,10 @@ func overlaps(server []model.Service, list *diag.List) {
 					kinds[v.Name] = uritemplate.Boolean
 				}
 			}
-			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI},
+			c := candidate{owner{model.Served{Tool: &r.Tool, Kind: "resource", ID: r.URI},
 				s.Package}, template.Typed(kinds)}
 			for _, other := range before {
-				if other.ID != c.ID && !other.Tool.SameRule(c.Tool) &&
+				if other.ID != c.ID && !other.SameRule(*c.Tool) &&
 					uritemplate.Overlap(other.template, c.template) {
 					list.Add(diag.Overlap, c.Pos,
 						"give both equal rules, or change the URIs so that they do not overlap",
@@ -353,21 +335,16 @@ func hierarchies(server []model.Service, list *diag.List) {
 		if slices.Equal(first.Roles.Names, s.Roles.Names) {
 			continue
 		}
-		list.Add(diag.UnequalHierarchies, placeOf(*s),
+		place := s.Roles.Pos
+		if place.File == "" {
+			place = s.Server.Pos // of a default hierarchy
+		}
+		list.Add(diag.UnequalHierarchies, place,
 			"write the same //mcp:roles in both, or give them different server names",
 			"server %s has %s here and %s in %s", s.Server.Name,
 			strings.Join(s.Roles.Names, " < "), strings.Join(first.Roles.Names, " < "),
 			first.Package)
 	}
-}
-
-// placeOf is the position of a diagnostic about a service's hierarchy: its declaration, or where
-// the server is named when it is the default one.
-func placeOf(s model.Service) model.Position {
-	if s.Roles.Pos.File != "" {
-		return s.Roles.Pos
-	}
-	return s.Server.Pos
 }
 
 func short(p model.Position) string {

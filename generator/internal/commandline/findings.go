@@ -26,7 +26,8 @@ type Reporter struct {
 // Flag declares the flag.
 func (r *Reporter) Flag(command *cobra.Command) {
 	r.Format = report.Text
-	command.Flags().Var(&r.Format, "format", "write the findings as text, json, github or sarif")
+	command.Flags().Var(report.Flag{Format: &r.Format, Of: report.All}, "format",
+		"write the findings as text, json, github or sarif")
 }
 
 // Text reports whether the command prints its findings itself. Otherwise, it sends all other output

@@ -36,7 +36,12 @@ func For(f Facts) []model.CompileGuard {
 		b.typ(t)
 	}
 	for _, t := range embedded {
-		b.embedded(t.(*types.Named))
+		// JSON does not see the type itself. A JSON or text method of its own would become one of the
+		// struct that embeds it.
+		named := t.(*types.Named)
+		if pkg := named.Obj().Pkg(); pkg != nil && b.Local(pkg) && gotype.CanWrite(named, b.Package) {
+			b.uncoded(named)
+		}
 	}
 	for _, c := range f.Consts {
 		b.constant(c)
@@ -107,14 +112,6 @@ func (b *builder) typ(t types.Type) {
 		b.underlying(named)
 	}
 	b.uncoded(named)
-}
-
-// embedded guards a type of this module that JSON does not see: a JSON or text method of its own
-// would become one of the struct that embeds it.
-func (b *builder) embedded(named *types.Named) {
-	if pkg := named.Obj().Pkg(); pkg != nil && b.Local(pkg) && gotype.CanWrite(named, b.Package) {
-		b.uncoded(named)
-	}
 }
 
 // uncoded guards a type against JSON and text methods that it does not have.
@@ -217,32 +214,15 @@ func (b *builder) types() (found, embedded []types.Type) {
 
 // sorted returns types by package path and Go type text.
 func (b *builder) sorted(list []types.Type) []types.Type {
-	type row struct {
-		path, name string
-		t          types.Type
+	key := func(t types.Type) string {
+		path := ""
+		if pkg := objectOf(t).Pkg(); pkg != nil { // a predeclared type has none
+			path = pkg.Path()
+		}
+		return path + "\x00" + gotype.Expr(t, b.Package).String()
 	}
-	var rows []row
-	for _, t := range list {
-		rows = append(rows, row{
-			path: pathOf(t), name: gotype.Expr(t, b.Package).String(), t: t,
-		})
-	}
-	slices.SortStableFunc(rows, func(x, y row) int {
-		return cmp.Or(cmp.Compare(x.path, y.path), cmp.Compare(x.name, y.name))
-	})
-	sorted := make([]types.Type, len(rows))
-	for i, r := range rows {
-		sorted[i] = r.t
-	}
-	return sorted
-}
-
-// pathOf is the import path of a found type. A predeclared type has none.
-func pathOf(t types.Type) string {
-	if pkg := objectOf(t).Pkg(); pkg != nil {
-		return pkg.Path()
-	}
-	return ""
+	slices.SortStableFunc(list, func(x, y types.Type) int { return cmp.Compare(key(x), key(y)) })
+	return list
 }
 
 // unnamed is a func type without parameter names, with recv first unless it is nil: a guard does

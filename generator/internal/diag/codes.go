@@ -2,6 +2,7 @@ package diag
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -73,28 +74,25 @@ type Explanation struct {
 }
 
 // Codes returns every explanation, by code.
-func Codes() []Explanation { return slices.Clone(explanations) }
-
-// Lookup returns the explanation of a code, in any case.
-func Lookup(code string) (Explanation, bool) {
-	i := slices.IndexFunc(explanations, func(e Explanation) bool {
-		return strings.EqualFold(string(e.Code), code)
-	})
-	if i < 0 {
-		return Explanation{}, false
+func Codes() (list []Explanation) {
+	for _, code := range slices.Sorted(maps.Keys(explanations)) {
+		e := explanations[code]
+		e.Code = code
+		list = append(list, e)
 	}
-	return explanations[i], true
+	return list
 }
 
 // Explain is the text of `mcpgen explain CODE`: title, cause, example and fix. ok is false
 // for an unknown code.
 func Explain(code string) (text string, ok bool) {
-	e, ok := Lookup(code)
+	code = strings.ToUpper(code)
+	e, ok := explanations[Code(code)]
 	if !ok {
 		return "", false
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nExample\n\n", e.Code, e.Title, e.Cause)
+	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nExample\n\n", code, e.Title, e.Cause)
 	for line := range strings.Lines(e.Example) {
 		if strings.TrimSpace(line) == "" {
 			b.WriteString("\n")

@@ -1,9 +1,8 @@
 package diag
 
-// explanations is the registry behind `mcpgen explain`, in the order of codes.
-var explanations = []Explanation{
-	{
-		Code:  MissingDirective,
+// explanations is the registry behind `mcpgen explain`.
+var explanations = map[Code]Explanation{
+	MissingDirective: {
 		Title: "handler without directive",
 		Cause: "In a package with //mcp: directives, every exported handler needs one, so that no " +
 			"handler is served or left out by accident. A handler is a func whose first parameter is " +
@@ -20,8 +19,7 @@ func Purge(ctx context.Context) error`,
 			"that name on the type itself. If a package has many handlers that are not tools, write " +
 			"unannotated=ignore on its //mcp:server. mcpgen then reports none of them.",
 	},
-	{
-		Code:  NoAccessRule,
+	NoAccessRule: {
 		Title: "tool without access rule",
 		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, action= " +
 			"or object=. The rule is on the tool itself, or in a //mcp:default on its type or package. " +
@@ -30,8 +28,7 @@ func Purge(ctx context.Context) error`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write the rule, for example //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
 	},
-	{
-		Code:  UnknownDirective,
+	UnknownDirective: {
 		Title: "unknown directive",
 		Cause: "The word after //mcp: is not a directive of mcpgen. mcpgen never skips an unknown " +
 			"directive, because it may be a misspelled access rule.",
@@ -40,8 +37,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a directive that `mcpgen explain` lists. `mcpgen explain tool` shows a directive " +
 			"with its keys.",
 	},
-	{
-		Code:  UnknownKey,
+	UnknownKey: {
 		Title: "unknown key or flag",
 		Cause: "The directive has no such key. mcpgen never skips an unknown key, because it may be a " +
 			"misspelled access rule.",
@@ -49,8 +45,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write one of the directive's keys; `mcpgen explain tool` lists those of //mcp:tool.",
 	},
-	{
-		Code:  Duplicate,
+	Duplicate: {
 		Title: "written twice",
 		Cause: "A directive, a key or a list element is written twice, but only one of the two can " +
 			"apply.",
@@ -58,8 +53,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove all but one.",
 	},
-	{
-		Code:  Misplaced,
+	Misplaced: {
 		Title: "misplaced directive",
 		Cause: "The directive does not apply to this declaration. Examples: //mcp:tool on a type, " +
 			"//mcp:server on a func, //mcp:limit on a func without //mcp:tool, or any directive in a " +
@@ -69,8 +63,7 @@ type Service struct{}`,
 		Cure: "Move it to a place that `mcpgen explain DIRECTIVE` names. //mcp:server belongs in the " +
 			"comment directly above the package clause.",
 	},
-	{
-		Code:  Malformed,
+	Malformed: {
 		Title: "malformed directive",
 		Cause: "mcpgen cannot parse the directive. A quote is not closed, a value is missing, the " +
 			"arguments contain a trailing // note or an invisible space, or no space follows the name.",
@@ -79,8 +72,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write the name, then flags and key=value pairs, separated by spaces. Values with spaces " +
 			"are Go string literals: title=\"Find a device\".",
 	},
-	{
-		Code:  BadValue,
+	BadValue: {
 		Title: "malformed value",
 		Cause: "The key does not accept this value. Examples: a malformed duration, a word that is not " +
 			"one of the choices, or a label with characters other than letters, digits and underscores.",
@@ -89,8 +81,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a value of the kind that `mcpgen explain DIRECTIVE` shows for the key.",
 	},
-	{
-		Code:  UnknownRole,
+	UnknownRole: {
 		Title: "unknown role",
 		Cause: "minrole= names a role that the hierarchy does not have. Names match exactly, case " +
 			"included, so that a misspelled role cannot widen access.",
@@ -100,8 +91,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"Viewer, Member, Manager and Admin. minrole=FILL_IN stands for a rule that you choose: " +
 			"replace it by public, authenticated, scopes=, action=, or minrole= with a role.",
 	},
-	{
-		Code:  NearMiss,
+	NearMiss: {
 		Title: "comment that resembles a directive",
 		Cause: "A directive is a line comment in lower case that begins with //mcp: and the name. In " +
 			"any other form it is plain text, and mcpgen would not enforce its rule. mcpgen reports a " +
@@ -116,8 +106,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write //mcp:name as the message suggests, or reword the comment. To comment a directive " +
 			"out, write // //mcp:name.",
 	},
-	{
-		Code:  Dangling,
+	Dangling: {
 		Title: "directive without a declaration",
 		Cause: "The directive is not part of a declaration's doc comment. An empty line separates it " +
 			"from the declaration, or it is inside a body or behind code.",
@@ -127,8 +116,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Move it into the doc comment, directly above the declaration. //mcp:server belongs " +
 			"directly above the package clause, and so do //mcp:default and //mcp:roles of a package.",
 	},
-	{
-		Code:  BadToolName,
+	BadToolName: {
 		Title: "invalid tool name",
 		Cause: "An MCP tool name has 1 to 128 characters: ASCII letters, digits, underscores, hyphens " +
 			"and dots.",
@@ -136,8 +124,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write another name=, or another prefix= on //mcp:server.",
 	},
-	{
-		Code:  DuplicateTool,
+	DuplicateTool: {
 		Title: "tool name used twice",
 		Cause: "Two tools of one server have the same name, so clients could call only one of them. " +
 			"Packages whose //mcp:server has the same name= form one server.",
@@ -149,8 +136,7 @@ func (s *Devices) Get(ctx context.Context) (Device, error)`,
 		Cure: "Write name= on one of them, for example name=sites_get. For two packages, write prefix= " +
 			"on the //mcp:server of one of them.",
 	},
-	{
-		Code:  BadShape,
+	BadShape: {
 		Title: "unsupported handler shape",
 		Cause: "A tool takes context.Context first and returns error last, with at most one result " +
 			"before it. Its parameters are one struct, plain values, or those of go-sdk: " +
@@ -164,8 +150,7 @@ func Find(in FindInput) (Device, error)`,
 			"(*mcp.CallToolResult, error), with go-sdk's mcp; plain parameters can replace in. In " +
 			"go-sdk's shape, the input of a tool without arguments is _ struct{}.",
 	},
-	{
-		Code:  UnsupportedType,
+	UnsupportedType: {
 		Title: "type without a JSON Schema",
 		Cause: "A part of the input or result has no static schema. Examples: funcs, channels, complex " +
 			"numbers, maps whose keys JSON cannot represent, and types that decode themselves. A type " +
@@ -182,8 +167,7 @@ func Find(in FindInput) (Device, error)`,
 			"//mcp:schema input=FILE or output=FILE below //mcp:tool. A result with output=none needs " +
 			"no schema.",
 	},
-	{
-		Code:  BadTag,
+	BadTag: {
 		Title: "bad schema tag",
 		Cause: "A key of a jsonschema tag or of //mcp:param is unknown, has a value that does not fit " +
 			"the type, or contradicts another key. A tag without a key is a description; mcpgen reports " +
@@ -196,8 +180,7 @@ func Find(in FindInput) (Device, error)`,
 }`,
 		Cure: "Fix the tag of the field that the path names, or the //mcp:param of the parameter.",
 	},
-	{
-		Code:  UnequalHierarchies,
+	UnequalHierarchies: {
 		Title: "different role hierarchies",
 		Cause: "Packages whose //mcp:server has the same name= form one server, and a server has one " +
 			"hierarchy. Otherwise a role would mean more in one package than in another.",
@@ -210,8 +193,7 @@ package devices
 package sites`,
 		Cure: "Write the same //mcp:roles in each, or give the packages different server names.",
 	},
-	{
-		Code:  NoVerb,
+	NoVerb: {
 		Title: "object without action",
 		Cause: "A permission needs an action. mcpgen derives it if the handler's name begins with " +
 			"list, retrieve, get, create, add, update, partial_update, set, delete, remove or destroy. " +
@@ -221,8 +203,7 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 		Cure: "Write action=, for example action=reboot, or action=none to exclude the tool from the " +
 			"permission.",
 	},
-	{
-		Code:  NotBuilt,
+	NotBuilt: {
 		Title: "not supported yet",
 		Cause: "This version does not support the directive, key or value here: prompts and resources " +
 			"support only the limits timeout= and nonblocking. mcpgen reports it because it would not " +
@@ -232,8 +213,7 @@ func Reboot(ctx context.Context, in RebootInput) error`,
 func Welcome(ctx context.Context) (string, error)`,
 		Cure: "Remove it, or serve the handler as a tool.",
 	},
-	{
-		Code:  Contradiction,
+	Contradiction: {
 		Title: "contradicting rules",
 		Cause: "Two declarations contradict each other. The cases are:\n\n" +
 			"- public beside any other rule; readonly beside destructive; //mcp:tool beside //mcp:ignore" +
@@ -252,8 +232,7 @@ func Welcome(ctx context.Context) (string, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove one of the two.",
 	},
-	{
-		Code:  Generic,
+	Generic: {
 		Title: "generic handler",
 		Cause: "A generic func or a method of a generic type has many instances, and the declaration " +
 			"does not determine which instance handles the call.",
@@ -262,8 +241,7 @@ func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
 		Cure: "Annotate the method in an interface that the instance satisfies, and pass the instance " +
 			"to Toolset.",
 	},
-	{
-		Code:  BuildConstraint,
+	BuildConstraint: {
 		Title: "tool under a build constraint",
 		Cause: "The tool, or a type of its schema, is in a file with a build constraint or an " +
 			"operating system in its file name. The generated files are the same for every system, so the " +
@@ -277,8 +255,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Annotate a plain handler in a file without a constraint, and call the constrained code " +
 			"from it.",
 	},
-	{
-		Code:  NameTaken,
+	NameTaken: {
 		Title: "generated name is taken",
 		Cause: "The package already declares a name that the generated file needs: Toolset, or the " +
 			"constant of a tool name.",
@@ -288,16 +265,14 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Rename the declaration or the handler.",
 	},
-	{
-		Code:  Redeclared,
+	Redeclared: {
 		Title: "predeclared name redeclared",
 		Cause: "The package declares a name that Go predeclares (string, error, true, …). In the same " +
 			"package, generated code would use the package's declaration.",
 		Example: `type string struct{}`,
 		Cure:    "Rename the declaration.",
 	},
-	{
-		Code:  DoesNotCheck,
+	DoesNotCheck: {
 		Title: "declaration does not type-check",
 		Cause: "A declaration does not compile, in a package with directives or in one that it " +
 			"imports. An example is a constraint interface as the type of a parameter, a result or a " +
@@ -306,23 +281,20 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 		Cure: "Fix the error; `go build` reports it too.",
 	},
-	{
-		Code:    DoesNotParse,
+	DoesNotParse: {
 		Title:   "source cannot be parsed",
 		Cause:   "The file has a Go syntax error, so mcpgen cannot reliably find its directives.",
 		Example: `func Find(ctx context.Context`,
 		Cure:    "Fix the syntax error.",
 	},
-	{
-		Code:  NotOurs,
+	NotOurs: {
 		Title: "existing file in the way",
 		Cause: "A file has the name of a file that mcpgen writes, but lacks the line \"// Code " +
 			"generated by mcpgen\". mcpgen does not overwrite it.",
 		Example: "// mcp_gen.go, written by hand\npackage devices",
 		Cure:    "Rename the file, or delete it if mcpgen generated it.",
 	},
-	{
-		Code:  UnnamedParameter,
+	UnnamedParameter: {
 		Title: "parameter without a unique name",
 		Cause: "Each plain parameter becomes a property of the input with the parameter's name. The " +
 			"name is blank or missing, or two names are equal in snake_case.",
@@ -330,8 +302,7 @@ func Find(ctx context.Context, in NoSuchType) (Device, error)`,
 func Find(ctx context.Context, _ string, limit int) (Device, error)`,
 		Cure: "Give every parameter a unique name.",
 	},
-	{
-		Code:  Variadic,
+	Variadic: {
 		Title: "variadic handler",
 		Cause: "A variadic parameter is not supported, because a handler could not distinguish an " +
 			"absent argument from an empty list.",
@@ -339,8 +310,7 @@ func Find(ctx context.Context, _ string, limit int) (Device, error)`,
 func Find(ctx context.Context, names ...string) (Device, error)`,
 		Cure: "Use a slice: names []string.",
 	},
-	{
-		Code:  UnknownParameter,
+	UnknownParameter: {
 		Title: "//mcp:param names no parameter",
 		Cause: "The handler has no plain parameter with the name after //mcp:param. Handlers with an " +
 			"input struct have no plain parameters: describe the fields of the struct.",
@@ -349,8 +319,7 @@ func Find(ctx context.Context, names ...string) (Device, error)`,
 func Find(ctx context.Context, limit int) (Device, error)`,
 		Cure: "Write the parameter's Go name, or put a jsonschema tag on the field of the input struct.",
 	},
-	{
-		Code:  MissingKey,
+	MissingKey: {
 		Title: "required key is missing",
 		Cause: "The directive has no effect without this key:\n\n" +
 			"- //mcp:limit: a limit\n" +
@@ -368,8 +337,7 @@ func Find(ctx context.Context, limit int) (Device, error)`,
 func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
 	},
-	{
-		Code:  BadHierarchy,
+	BadHierarchy: {
 		Title: "malformed role hierarchy",
 		Cause: "//mcp:roles takes a chain of different names, lowest first, separated by <. Without " +
 			"names, it belongs on a const block of one named integer type whose constants have " +
@@ -378,8 +346,7 @@ func Purge(ctx context.Context) error`,
 package devices`,
 		Cure: "Write each role once: //mcp:roles Viewer < Member < Admin.",
 	},
-	{
-		Code:  OutOfRange,
+	OutOfRange: {
 		Title: "limit out of range",
 		Cause: "timeout= is from 1ms to 24h, memory= from 4MiB to 1024GiB, output= from 1KiB to 1GiB, " +
 			"and rate= at most a million calls. A smaller limit would end every call at once; a larger " +
@@ -390,8 +357,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write a value within the range, or remove the key to get the default; see `mcpgen " +
 			"explain limit`.",
 	},
-	{
-		Code:  HookedType,
+	HookedType: {
 		Title: "type that makes its schema at run time",
 		Cause: "The type has a method that invopop/jsonschema calls to make or change its schema: " +
 			"JSONSchema, JSONSchemaExtend, JSONSchemaProperty or JSONSchemaAlias. mcpgen cannot " +
@@ -401,8 +367,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"//mcp:tool. Or use a type without the method, and describe it with tags, doc comments and " +
 			"constants.",
 	},
-	{
-		Code:  BadSchemaFile,
+	BadSchemaFile: {
 		Title: "unusable schema file",
 		Cause: "mcpgen cannot use a file that //mcp:schema names. The causes are:\n\n" +
 			"- the file is missing, outside the module, or not JSON\n" +
@@ -420,8 +385,7 @@ func Find(ctx context.Context, in Query) (Device, error)`,
 		Cure: "Fix the file at the position in the message, or the name in the directive. Paths are " +
 			"relative to the package's directory.",
 	},
-	{
-		Code:  BadURI,
+	BadURI: {
 		Title: "invalid URI or URI template",
 		Cause: "uri= takes an absolute URI, or an RFC 6570 template with {name} and {+name}. {name} " +
 			"matches text without slashes, {+name} also text with slashes. mcpgen does not support " +
@@ -432,8 +396,7 @@ func Find(ctx context.Context, in Query) (Device, error)`,
 func Person(ctx context.Context, id int) (string, error)`,
 		Cure: "Write the scheme and the variables: uri=team://people/{id}.",
 	},
-	{
-		Code:  Unbound,
+	Unbound: {
 		Title: "variable without parameter, or parameter without variable",
 		Cause: "Each variable in a resource's URI needs a handler parameter, and each parameter needs " +
 			"a variable. They match by the property name of the parameter: userID matches {user_id}.",
@@ -441,8 +404,7 @@ func Person(ctx context.Context, id int) (string, error)`,
 func Person(ctx context.Context, name string) (string, error)`,
 		Cure: "Give both the same name.",
 	},
-	{
-		Code:  Overlap,
+	Overlap: {
 		Title: "one URI, two access rules",
 		Cause: "Two resources match the same URI but have different access, so the order of matching " +
 			"would decide. Resources that overlap need equal rules and an equal denial=.",
@@ -454,8 +416,7 @@ func Salaries(ctx context.Context) (string, error)`,
 		Cure: "Change one URI so that no URI matches both, for example team://salaries, or give both " +
 			"the same rule. Variables of integers and booleans match fewer URIs than those of strings.",
 	},
-	{
-		Code:  UnknownReference,
+	UnknownReference: {
 		Title: "unknown reference in //mcp:complete",
 		Cause: "ref= must be the name of a prompt of this package, or the uri= of a resource, " +
 			"unchanged. argument= must be one of its arguments or variables.",
@@ -463,8 +424,7 @@ func Salaries(ctx context.Context) (string, error)`,
 func CompleteName(ctx context.Context, begun string) ([]string, error)`,
 		Cure: "Correct the name; the fix suggests the nearest one.",
 	},
-	{
-		Code:  Unbindable,
+	Unbindable: {
 		Title: "argument that cannot be bound",
 		Cause: "//mcp:allow KIND={argument} binds an existing property of the tool's input, by the " +
 			"name that clients use. Its type is a string type; for system.command it is []string or " +
@@ -481,8 +441,7 @@ func Read(ctx context.Context, path, encoding string) (string, error)`,
 			"grant.Argv of runtime/grant. For a kind of your own, declare a named type, for example " +
 			"type Table string. For //mcp:rule, give the argument a string type with constants.",
 	},
-	{
-		Code:  NotOpened,
+	NotOpened: {
 		Title: "file that the handler never takes",
 		Cause: "The server opens the file before the handler runs, checks the grant on the opened " +
 			"file, and hands that file to the handler. A handler that opens the name again may open " +
@@ -502,8 +461,7 @@ func Read(ctx context.Context, path grant.Path) (string, error) {
 			"grant.TruePath if the code needs a path. For an interface, annotate the method of the " +
 			"implementing type.",
 	},
-	{
-		Code:  NoWorker,
+	NoWorker: {
 		Title: "isolated method without //mcp:worker",
 		Cause: "A method with isolate=process runs in a process of its own, without the server's " +
 			"memory. The process creates the receiver with the only //mcp:worker func of the package " +
@@ -514,8 +472,7 @@ func (s *Service) Render(ctx context.Context, page string) (string, error)`,
 		Cure: "Write //mcp:worker on a func() *Service or func() (*Service, error), which may take a " +
 			"context. Or serve a func instead of the method.",
 	},
-	{
-		Code:  MoreThanDeclared,
+	MoreThanDeclared: {
 		Title: "code that does more than capabilities= declares",
 		Cause: "`mcpgen prove` followed the calls of the handler to a func that opens files, uses the " +
 			"network or starts programs, but capabilities= does not list that. The position is the last " +
@@ -530,8 +487,7 @@ func Read(ctx context.Context, name string) (string, error) {
 		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities=, mcpgen " +
 			"records the code capabilities and reports none.",
 	},
-	{
-		Code:  Unprovable,
+	Unprovable: {
 		Title: "code with unknown capabilities, and capabilities=",
 		Cause: "`mcpgen prove` found code that it cannot follow. Examples: C, assembly, " +
 			"unsafe.Pointer, a system call, a call by reflection, an interface method that no type of the " +
@@ -546,8 +502,7 @@ func (s *Service) Render(ctx context.Context, page string) (string, error) {
 			"Or remove capabilities=: mcpgen then records the known and unknown code capabilities and " +
 			"reports none.",
 	},
-	{
-		Code:  WritesReadOnly,
+	WritesReadOnly: {
 		Title: "readonly tool that may write files or start programs",
 		Cause: "The tool is marked readonly, but `mcpgen prove` followed the calls of its handler to a " +
 			"func that starts programs or writes files. Such funcs are os.WriteFile, os.Create, " +
@@ -561,8 +516,7 @@ func Peek(ctx context.Context, name string) error {
 		Cure: "Remove readonly or the call. To read a file, use os.Open, or os.OpenFile with " +
 			"os.O_RDONLY.",
 	},
-	{
-		Code:  HiddenText,
+	HiddenText: {
 		Title: "text with invisible characters",
 		Cause: "Text that clients receive contains a character that models read and people do not see: " +
 			"a bidirectional control, a tag character, a control character or another invisible one. It " +
@@ -575,8 +529,7 @@ func Peek(ctx context.Context, name string) error {
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Remove the character. Text in right-to-left scripts needs no control characters.",
 	},
-	{
-		Code:  StrayConstant,
+	StrayConstant: {
 		Title: "constant outside its enum",
 		Cause: "The enum of a type is the const block with the most constants of the type, if " +
 			"it has two or more. This constant of the type is in another block, and its value is not in " +
@@ -594,8 +547,7 @@ const Green Color = "green"`,
 			"any text is valid, use string instead of the type. If any number is valid, remove the " +
 			"line //mcp:type of the type.",
 	},
-	{
-		Code:  Unguarded,
+	Unguarded: {
 		Title: "tool outside the guard",
 		Cause: "A package that makes a server with runtime.New also calls AddTool of go-sdk. The tool " +
 			"is on another server, without identities, rules and the audit trail, and the manifest " +
@@ -607,8 +559,7 @@ mcp.AddTool(other, &mcp.Tool{Name: "reset"}, reset)`,
 		Cure: "Write a handler with //mcp:tool, or guard the server with runtime.Adopt after its last " +
 			"AddTool. A server that needs no guard belongs in a package of its own.",
 	},
-	{
-		Code:  NoToken,
+	NoToken: {
 		Title: "handler without its token",
 		Cause: "With unannotated=strict on //mcp:server, every tool, prompt and resource has a token " +
 			"as its last parameter. mcpgen declares the type of the token together with the registration of the " +
@@ -624,8 +575,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"the receiver's type: ServiceFindAnnotated. If the handler has //mcp:ignore, remove the " +
 			"parameter.",
 	},
-	{
-		Code:  ProviderSchema,
+	ProviderSchema: {
 		Title: "input schema that the strict mode of a provider cannot use",
 		Cause: "Only mcpgen check --clients reports this code. It checks the input schemas of tools " +
 			"against the libraries that translate them for the strict modes of OpenAI, Anthropic and " +
@@ -640,8 +590,7 @@ func Find(ctx context.Context, text string, limit int) ([]string, error)`,
 			"maps by lists of structs, and any by a concrete type. In a schema by hand, remove the " +
 			"keyword.",
 	},
-	{
-		Code:  CannotAsk,
+	CannotAsk: {
 		Title: "handler without elicits asks its client",
 		Cause: "The body of a handler calls runtime.Elicit, ElicitForm, Sample or Roots, and its " +
 			"directive has no elicits. Such a call fails: clients get internal error, and the log has the " +
@@ -655,8 +604,7 @@ func Order(ctx context.Context, id string) (Receipt, error) {
 		Cure: "Write elicits in the //mcp:tool, //mcp:prompt or //mcp:resource. With isolate=process, " +
 			"remove the call, or isolate=process.",
 	},
-	{
-		Code:  ShownValue,
+	ShownValue: {
 		Title: "value with a rule that is shown elsewhere",
 		Cause: "A //mcp:rule gives a value of an argument a rule. The type of the argument is used in " +
 			"another place, which callers below the rule see. Such a place is another tool, a prompt, a " +

@@ -75,6 +75,7 @@ func missIn(line string, tight bool) (Miss, bool) {
 		return m, true
 	}
 	after := strings.TrimLeftFunc(h.rest, unicode.IsSpace)
+	first, _ := utf8.DecodeRuneInString(after)
 	bare := !strings.ContainsFunc(after, func(r rune) bool {
 		f := fold(r)
 		return f == enclosing || unicode.IsLetter(f) || unicode.IsDigit(f)
@@ -84,7 +85,7 @@ func missIn(line string, tight bool) (Miss, bool) {
 		return m, tight && (m.Arguments || bare && !h.upper)
 	case bare && after != "" && !tight:
 		return m, false // the end of a sentence
-	case !bare && (len(after) == len(h.rest) || fold(firstRune(after)) == separator):
+	case !bare && (len(after) == len(h.rest) || fold(first) == separator):
 		return m, false // a call or an operator, in code that is commented out
 	}
 	word := !h.spaced
@@ -98,11 +99,6 @@ func missIn(line string, tight bool) (Miss, bool) {
 		return m, true
 	}
 	return m, false
-}
-
-func firstRune(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
 }
 
 // head is the beginning of a line, up to the end of a word.

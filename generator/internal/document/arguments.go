@@ -11,23 +11,15 @@ import (
 
 // writeArguments writes the table of a tool's arguments.
 func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
-	if s == nil || s.Properties.Len() == 0 {
-		b.WriteString("\nIt takes no arguments.\n")
-		return
-	}
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
 	each(s, func(name string, required bool, p *jsonschema.Schema) {
-		needed := "no"
-		if required {
-			needed = "yes"
-		}
 		description := p.Description
 		if p.Default != nil {
 			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description,
 				value(p.Default)))
 		}
-		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)), needed,
-			pad(cell(prose(oneLine(description)))))
+		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)),
+			map[bool]string{true: "yes", false: "no"}[required], pad(cell(prose(oneLine(description)))))
 	})
 }
 
@@ -109,41 +101,34 @@ func typeWords(s *jsonschema.Schema) string {
 
 // textLimits returns the limits of a string, in brackets.
 func textLimits(s *jsonschema.Schema) string {
-	var limits []string
-	if s.Format != "" {
-		limits = append(limits, s.Format)
-	}
-	if s.ContentEncoding != "" {
-		limits = append(limits, s.ContentEncoding)
-	}
-	limits = appendCount(limits, s.MinLength, s.MaxLength, "characters")
-	if s.Pattern != "" {
-		limits = append(limits, "matches "+code(s.Pattern))
-	}
+	var limits words
+	limits.add(s.Format != "", s.Format)
+	limits.add(s.ContentEncoding != "", s.ContentEncoding)
+	limits.count(s.MinLength, s.MaxLength, "characters")
+	limits.add(s.Pattern != "", "matches "+code(s.Pattern))
 	return inBrackets(limits)
 }
 
 // listLimits returns the limits of a list, in brackets.
 func listLimits(s *jsonschema.Schema) string {
-	limits := appendCount(nil, s.MinItems, s.MaxItems, "items")
-	if s.UniqueItems {
-		limits = append(limits, "no two equal")
-	}
+	var limits words
+	limits.count(s.MinItems, s.MaxItems, "items")
+	limits.add(s.UniqueItems, "no two equal")
 	return inBrackets(limits)
 }
 
-func appendCount(limits []string, least, most *uint64, unit string) []string {
+// count adds the limits of a length.
+func (w *words) count(least, most *uint64, unit string) {
 	switch {
 	case least != nil && most != nil && *least == *most:
-		return append(limits, fmt.Sprintf("%d %s", *least, unit))
+		w.add(true, fmt.Sprintf("%d %s", *least, unit))
 	case least != nil && most != nil:
-		return append(limits, fmt.Sprintf("%d to %d %s", *least, *most, unit))
+		w.add(true, fmt.Sprintf("%d to %d %s", *least, *most, unit))
 	case least != nil:
-		return append(limits, fmt.Sprintf("at least %d %s", *least, unit))
+		w.add(true, fmt.Sprintf("at least %d %s", *least, unit))
 	case most != nil:
-		return append(limits, fmt.Sprintf("at most %d %s", *most, unit))
+		w.add(true, fmt.Sprintf("at most %d %s", *most, unit))
 	}
-	return limits
 }
 
 func inBrackets(limits []string) string {
@@ -165,26 +150,13 @@ func alternatives(of []*jsonschema.Schema) string {
 
 // bounds writes the limits of a number.
 func bounds(s *jsonschema.Schema) string {
-	var limits []string
-	for _, limit := range []struct {
-		words string
-		value json.Number
-	}{
-		{"from", s.Minimum}, {"above", s.ExclusiveMinimum}, {"to", s.Maximum},
-		{"below", s.ExclusiveMaximum},
-	} {
-		if limit.value != "" {
-			limits = append(limits, limit.words+" "+limit.value.String())
-		}
-	}
-	words := ""
-	if len(limits) > 0 {
-		words = " " + strings.Join(limits, " ")
-	}
-	if s.MultipleOf != "" {
-		words += ", a multiple of " + s.MultipleOf.String()
-	}
-	return words
+	var limits words
+	limits.add(s.Minimum != "", " from "+s.Minimum.String())
+	limits.add(s.ExclusiveMinimum != "", " above "+s.ExclusiveMinimum.String())
+	limits.add(s.Maximum != "", " to "+s.Maximum.String())
+	limits.add(s.ExclusiveMaximum != "", " below "+s.ExclusiveMaximum.String())
+	limits.add(s.MultipleOf != "", ", a multiple of "+s.MultipleOf.String())
+	return strings.Join(limits, "")
 }
 
 // value writes a JSON value as code.

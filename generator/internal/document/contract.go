@@ -2,13 +2,13 @@ package document
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 )
 
 // A contract is a JSON Schema as the manifest holds it: an object with one member per property.
@@ -40,72 +40,74 @@ func contractOf(written string, read *jsonschema.Schema) (contract, error) {
 			return nil, err
 		}
 	}
-	root, err := objectOf(text)
+	root, err := ordered.Read(text)
 	if err != nil {
 		return nil, err
 	}
 	lines := flatten(nil, "", root, false)
-	if string(lines[0].value) == `{"type":"object","additionalProperties":false}` {
+	if string(lines[0].Value) == `{"type":"object","additionalProperties":false}` {
 		lines = lines[1:]
 	}
-	return lines.text(), nil
+	return lines.Text(), nil
 }
 
 // flatten appends the line of a schema and the lines of its properties.
-func flatten(lines object, pointer string, schema object, required bool) object {
+func flatten(
+	lines ordered.Object, pointer string, schema ordered.Object, required bool,
+) ordered.Object {
 	at := len(lines)
-	lines = append(lines, member{key: pointer})
-	var line object
+	lines = append(lines, ordered.Member{Key: pointer})
+	var line ordered.Object
 	if object := orNull(schema); object != nil {
-		schema, line = object, append(line, member{"null", []byte("true")})
+		schema, line = object, append(line, ordered.Member{Key: "null", Value: []byte("true")})
 	}
 	if required {
-		line = append(line, member{"required", []byte("true")})
+		line = append(line, ordered.Member{Key: "required", Value: []byte("true")})
 	}
 	var names []string
 	spread := spreads(schema)
 	if spread {
-		_ = json.Unmarshal(schema.find("required"), &names)
+		_ = json.Unmarshal(schema.Find("required"), &names)
 	}
 	for _, m := range schema {
-		inner, _ := objectOf(m.value)
+		inner, _ := ordered.Read(m.Value)
 		switch {
-		case m.key == "properties" && spread:
+		case m.Key == "properties" && spread:
 			for _, p := range inner {
-				property, _ := objectOf(p.value) // empty for true
-				lines = flatten(lines, pointer+"/"+escape(p.key), property,
-					slices.Contains(names, p.key))
+				property, _ := ordered.Read(p.Value) // empty for true
+				lines = flatten(lines, pointer+"/"+escape(p.Key), property,
+					slices.Contains(names, p.Key))
 			}
-		case m.key == "required" && spread:
-		case m.key == "required":
-			line = append(line, member{"requires", m.value})
-		case m.key == "items" && hasLines(inner):
+		case m.Key == "required" && spread:
+		case m.Key == "required":
+			line = append(line, ordered.Member{Key: "requires", Value: m.Value})
+		case m.Key == "items" && hasLines(inner):
 			lines = flatten(lines, pointer+"/[]", inner, false)
-		case m.key == "additionalProperties" && hasLines(inner):
+		case m.Key == "additionalProperties" && hasLines(inner):
 			lines = flatten(lines, pointer+"/{}", inner, false)
-		case m.key == "$defs" && pointer == "" && objects(inner):
+		case m.Key == "$defs" && pointer == "" && objects(inner):
 			for _, d := range inner {
-				definition, _ := objectOf(d.value)
-				lines = flatten(lines, "$defs/"+escape(d.key), definition, false)
+				definition, _ := ordered.Read(d.Value)
+				lines = flatten(lines, "$defs/"+escape(d.Key), definition, false)
 			}
 		default:
 			line = append(line, m)
 		}
 	}
-	slices.SortStableFunc(line, func(a, b member) int { return rank(a.key) - rank(b.key) })
-	lines[at].value = line.text()
+	slices.SortStableFunc(line, func(a, b ordered.Member) int { return rank(a.Key) - rank(b.Key) })
+	lines[at].Value = line.Text()
 	return lines
 }
 
 // orNull returns the schema of an object, without null, if a schema is that of an object with
 // properties or null, and a description. It returns nil for any other.
-func orNull(schema object) object {
-	var rest object
+func orNull(schema ordered.Object) ordered.Object {
+	var rest ordered.Object
 	var alternatives []json.RawMessage
 	for _, m := range schema {
-		switch m.key {
+		switch m.Key {
 		case "anyOf":
-			_ = json.Unmarshal(m.value, &alternatives)
+			_ = json.Unmarshal(m.Value, &alternatives)
 		case "description", "$defs":
 			rest = append(rest, m)
 		default:
@@ -115,9 +117,9 @@ func orNull(schema object) object {
 	if len(alternatives) != 2 || string(alternatives[1]) != `{"type":"null"}` {
 		return nil
 	}
-	inner, _ := objectOf(alternatives[0])
-	if string(inner.find("type")) != `"object"` || inner.find("properties") == nil ||
-		!spreads(inner) || inner.find("description") != nil || inner.find("$defs") != nil {
+	inner, _ := ordered.Read(alternatives[0])
+	if string(inner.Find("type")) != `"object"` || inner.Find("properties") == nil ||
+		!spreads(inner) || inner.Find("description") != nil || inner.Find("$defs") != nil {
 		return nil
 	}
 	return append(rest, inner...)
@@ -136,95 +138,36 @@ func rank(keyword string) int {
 	return 2
 }
 
-func hasLines(schema object) bool { return spreads(schema) || orNull(schema) != nil }
+func hasLines(schema ordered.Object) bool { return spreads(schema) || orNull(schema) != nil }
 
 // spreads reports whether the properties of a schema have lines of their own.
-func spreads(schema object) bool {
-	properties, err := objectOf(schema.find("properties"))
+func spreads(schema ordered.Object) bool {
+	properties, err := ordered.Read(schema.Find("properties"))
 	if err != nil || !objects(properties) {
 		return false
 	}
 	var names []string
-	if list := schema.find("required"); list != nil && json.Unmarshal(list, &names) != nil {
+	if list := schema.Find("required"); list != nil && json.Unmarshal(list, &names) != nil {
 		return false
 	}
 	for _, name := range names {
-		if properties.find(name) == nil {
+		if properties.Find(name) == nil {
 			return false
 		}
 	}
-	return properties.find("[]") == nil && properties.find("{}") == nil
+	return properties.Find("[]") == nil && properties.Find("{}") == nil
 }
 
 // objects reports whether all members are objects, or true, which is equal to the empty object.
-func objects(members object) bool {
-	return !slices.ContainsFunc(members, func(m member) bool {
-		return m.value[0] != '{' && string(m.value) != "true"
+func objects(members ordered.Object) bool {
+	return !slices.ContainsFunc(members, func(m ordered.Member) bool {
+		return m.Value[0] != '{' && string(m.Value) != "true"
 	})
 }
 
 // escape writes a name as a token of a JSON Pointer (RFC 6901).
 func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// object is a JSON object in the order of its text.
-type object []member
-
-type member struct {
-	key   string
-	value json.RawMessage
-}
-
-// errNoObject is the error of objectOf for all other JSON values.
-var errNoObject = errors.New("not a JSON object")
-
-// objectOf reads a JSON object.
-func objectOf(text []byte) (object, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, cmp.Or(err, errNoObject)
-	}
-	o := object{}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{key: key.(string)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		o = append(o, m)
-	}
-	return o, nil
-}
-
-// find returns the value of a member, or nil.
-func (o object) find(key string) json.RawMessage {
-	for _, m := range o {
-		if m.key == key {
-			return m.value
-		}
-	}
-	return nil
-}
-
-// text writes the object as compact JSON.
-func (o object) text() []byte {
-	var b bytes.Buffer
-	for i, m := range o {
-		b.WriteByte("{,"[min(i, 1)])
-		key, _ := json.Marshal(m.key) // a string has no error
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	if len(o) == 0 {
-		b.WriteByte('{')
-	}
-	b.WriteByte('}')
-	return b.Bytes()
 }
 
 // layout indents a manifest: to a depth of three, a list or object that holds objects has a line
@@ -242,27 +185,27 @@ func layout(manifest []byte) ([]byte, error) {
 const inline = 4
 
 func write(b *bytes.Buffer, text json.RawMessage, depth int) error {
-	var members object
+	var members ordered.Object
 	var err error
 	switch text[0] {
 	default:
 		b.Write(text)
 		return nil
 	case '{':
-		members, err = objectOf(text)
+		members, err = ordered.Read(text)
 	case '[':
 		var list []json.RawMessage
 		err = json.Unmarshal(text, &list)
 		for _, value := range list {
-			members = append(members, member{value: value})
+			members = append(members, ordered.Member{Value: value})
 		}
 	}
 	if err != nil {
 		return err
 	}
 	first, between, last := "", ", ", ""
-	holdsObject := slices.ContainsFunc(members, func(m member) bool { return m.value[0] == '{' })
-	if depth < inline && holdsObject {
+	isObject := func(m ordered.Member) bool { return m.Value[0] == '{' }
+	if depth < inline && slices.ContainsFunc(members, isObject) {
 		first = "\n" + strings.Repeat("  ", depth+1)
 		between, last = ","+first, "\n"+strings.Repeat("  ", depth)
 		depth++
@@ -276,11 +219,11 @@ func write(b *bytes.Buffer, text json.RawMessage, depth int) error {
 			b.WriteString(between)
 		}
 		if text[0] == '{' {
-			key, _ := json.Marshal(m.key) // a string has no error
+			key, _ := json.Marshal(m.Key) // a string has no error
 			b.Write(key)
 			b.WriteString(": ")
 		}
-		if err := write(b, m.value, depth); err != nil {
+		if err := write(b, m.Value, depth); err != nil {
 			return err
 		}
 	}
@@ -297,14 +240,14 @@ type Property struct {
 
 // Properties returns the lines of a schema, in its order, the root first.
 func Properties(schema []byte) ([]Property, error) {
-	root, err := objectOf(schema)
+	root, err := ordered.Read(schema)
 	if err != nil {
 		return nil, err
 	}
 	var list []Property
 	for _, line := range flatten(nil, "", root, false) {
-		p := Property{Pointer: line.key}
-		if err := json.Unmarshal(line.value, &p.Keywords); err != nil {
+		p := Property{Pointer: line.Key}
+		if err := json.Unmarshal(line.Value, &p.Keywords); err != nil {
 			return nil, err
 		}
 		list = append(list, p)

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 )
 
 func TestContractIsOneLineAProperty(t *testing.T) {
@@ -88,7 +90,7 @@ func TestContractLosesNothing(t *testing.T) {
 			t.Fatalf("%s: %v", schema, err)
 		}
 		want := valueOf(t, []byte(schema))
-		lines, err := objectOf(text)
+		lines, err := ordered.Read(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -124,7 +126,7 @@ func valueOf(t *testing.T, text []byte) map[string]any {
 }
 
 // restore makes a schema of the lines of a contract, in their order.
-func restore(t *testing.T, lines object) map[string]any {
+func restore(t *testing.T, lines ordered.Object) map[string]any {
 	t.Helper()
 	root := map[string]any{"type": "object", "additionalProperties": false}
 	type alternative struct{ outer, object map[string]any }
@@ -141,12 +143,12 @@ func restore(t *testing.T, lines object) map[string]any {
 		}
 	}()
 	for _, line := range lines {
-		keywords := valueOf(t, line.value)
+		keywords := valueOf(t, line.Value)
 		if keywords["null"] == true {
 			delete(keywords, "null")
 			alternatives = append(alternatives, alternative{keywords, map[string]any{}})
 		}
-		if line.key == "" {
+		if line.Key == "" {
 			root = keywords
 			continue
 		}
@@ -156,7 +158,7 @@ func restore(t *testing.T, lines object) map[string]any {
 			delete(keywords, "requires")
 			keywords["required"] = list
 		}
-		parent, tokens := root, strings.Split(line.key, "/")
+		parent, tokens := root, strings.Split(line.Key, "/")
 		for i, token := range tokens[1:] {
 			under, name := "properties", strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 			switch {

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 )
 
 // Digest returns the SHA-256 of a manifest as "sha256:" and hexadecimal digits. It hashes the JSON
@@ -37,17 +39,17 @@ func canonical(d *json.Decoder) ([]byte, error) {
 	if !ok {
 		return encoded(token)
 	}
-	var members object
+	var members ordered.Object
 	for d.More() {
-		var m member
+		var m ordered.Member
 		if opening == '{' {
 			key, err := d.Token()
 			if err != nil {
 				return nil, err
 			}
-			m.key, _ = key.(string) // encoding/json has no other token here
+			m.Key, _ = key.(string) // encoding/json has no other token here
 		}
-		if m.value, err = canonical(d); err != nil {
+		if m.Value, err = canonical(d); err != nil {
 			return nil, err
 		}
 		members = append(members, m)
@@ -57,20 +59,20 @@ func canonical(d *json.Decoder) ([]byte, error) {
 		return nil, err
 	}
 	// Items of an array have no key, and keep their order.
-	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	slices.SortStableFunc(members, func(a, b ordered.Member) int { return cmp.Compare(a.Key, b.Key) })
 	text := []byte(opening.String())
 	for i, m := range members {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		if opening == '{' {
-			key, err := encoded(m.key)
+			key, err := encoded(m.Key)
 			if err != nil {
 				return nil, err
 			}
 			text = append(append(text, key...), ':')
 		}
-		text = append(text, m.value...)
+		text = append(text, m.Value...)
 	}
 	return append(text, closing.(json.Delim).String()...), nil
 }

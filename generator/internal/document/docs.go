@@ -19,47 +19,35 @@ func Docs(s model.Service, present []byte) ([]byte, error) { return merge(presen
 // body is the generated part of MCP.md.
 func body(s model.Service) string {
 	var b strings.Builder
-	title := cmp.Or(s.Server.Title, s.Server.Name)
-	if len(s.Tools) > 0 || len(s.Prompts)+len(s.Resources) == 0 {
-		writeHead(&b, s, "Tools", title)
-		writeMatrix(&b, s, "tool")
-		writeCatalogs(&b, s)
-		for _, tool := range s.Tools {
-			writeTool(&b, tool)
+	all := entriesOf(s)
+	for _, kind := range []string{"tool", "prompt", "resource"} {
+		entries := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return e.Kind != kind })
+		if len(entries) == 0 && (kind != "tool" || len(all) > 0) {
+			continue
 		}
-	}
-	if len(s.Prompts) > 0 {
-		writeHead(&b, s, "Prompts", title)
-		writeMatrix(&b, s, "prompt")
-		for _, prompt := range s.Prompts {
-			writePrompt(&b, prompt)
+		first := b.Len() == 0
+		if !first {
+			b.WriteByte('\n')
 		}
-	}
-	if len(s.Resources) > 0 {
-		writeHead(&b, s, "Resources", title)
-		writeMatrix(&b, s, "resource")
-		for _, r := range s.Resources {
-			writeResource(&b, r)
+		fmt.Fprintf(&b, "## %s%ss of %s\n\n", strings.ToUpper(kind[:1]), kind[1:],
+			prose(cmp.Or(s.Server.Title, s.Server.Name)))
+		if first {
+			fmt.Fprintf(&b, "The tools, prompts and resources of package `%s`, and who may use "+
+				"them.\n\n", s.Package)
 		}
-	}
-	return b.String()
-}
-
-// writeHead writes the heading of one kind; the first one describes the document.
-func writeHead(b *strings.Builder, s model.Service, kind, title string) {
-	first := b.Len() == 0
-	if !first {
-		b.WriteByte('\n')
-	}
-	fmt.Fprintf(b, "## %s of %s\n\n", kind, prose(title))
-	if first {
-		fmt.Fprintf(b, "The tools, prompts and resources of package `%s`, and who may use them.\n\n",
-			s.Package)
-		if s.Server.Unannotated == "ignore" {
+		if first && s.Server.Unannotated == "ignore" {
 			b.WriteString("The package has `unannotated=ignore`: mcpgen does not report handlers " +
 				"without a directive.\n\n")
 		}
+		writeMatrix(&b, s, kind)
+		if kind == "tool" {
+			writeCatalogs(&b, s)
+		}
+		for _, e := range entries {
+			e.write(&b)
+		}
 	}
+	return b.String()
 }
 
 func writeMatrix(b *strings.Builder, s model.Service, kind string) {
@@ -69,29 +57,25 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 		return
 	}
 	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.also) > 0 })
-	head, rule := "| "+kind+" |", "|---|"
+	b.WriteString("| " + kind + " |")
 	for _, caller := range m.callers {
-		head += " " + cell(caller) + " |"
-		rule += ":-:|"
+		b.WriteString(" " + cell(caller) + " |")
 	}
+	rule := "|---|" + strings.Repeat(":-:|", len(m.callers))
 	if also {
-		head += " and needs |"
+		b.WriteString(" and needs |")
 		rule += "---|"
 	}
 	proven := m.rows[0].proven != ""
 	if proven {
-		head += " proven capabilities |"
+		b.WriteString(" proven capabilities |")
 		rule += "---|"
 	}
-	b.WriteString(head + "\n" + rule + "\n")
+	b.WriteString("\n" + rule + "\n")
 	for _, row := range m.rows {
 		fmt.Fprintf(b, "| %s |", cell(code(row.tool)))
 		for _, may := range row.may {
-			if may {
-				b.WriteString(" ✓ |")
-			} else {
-				b.WriteString(" |")
-			}
+			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
 		if also {
 			b.WriteString(strings.TrimRight(" "+strings.Join(row.also, ", "), " ") + " |")
@@ -123,167 +107,142 @@ func codes(texts []string) []string {
 	return list
 }
 
-func writeTool(b *strings.Builder, tool model.Tool) {
-	writeServed(b, tool.Name, tool)
-	writeToolFacts(b, tool)
-	if tool.Input.File != "" {
-		fmt.Fprintf(b, "\nThe schema of its arguments is in %s.\n",
-			code(tool.Input.File))
-	}
-	if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
-		writeArguments(b, tool.Input.Schema)
-	}
-	fmt.Fprintf(b, "\n%s\n", resultWords(tool.Output))
+// entry is what the documents say of a tool, prompt or resource.
+type entry struct {
+	model.Served
+	facts words    // the access rule first
+	file  string   // where the schema of the arguments is, in words
+	table bool     // the arguments have one
+	notes []string // after it
 }
 
-// writeToolFacts writes a list item for each fact of a tool, apart from its access rule.
-func writeToolFacts(b *strings.Builder, tool model.Tool) {
-	for _, v := range tool.Ruled() {
-		access := accessWords(model.Tool{Access: v.Access})
-		fmt.Fprintf(b, "- Value %s: %s\n", code(v.Name()), access)
+// entriesOf describes what a service serves.
+func entriesOf(s model.Service) (list []entry) {
+	prompts, resources := s.Prompts, s.Resources
+	for _, t := range s.Served() {
+		e := entry{Served: t}
+		var r model.Resource
+		var arguments []model.Argument
+		takes, per := true, ""
+		switch t.Kind {
+		case "tool":
+			per = " for each call"
+		case "prompt":
+			arguments, prompts = prompts[0].Arguments, prompts[1:]
+		case "resource":
+			r, resources = resources[0], resources[1:]
+			arguments, takes = r.Variables, len(r.Variables) > 0
+		}
+		e.facts.add(true, "Access: "+accessWords(*t.Tool))
+		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
+		for _, v := range t.Ruled() {
+			e.facts.add(true, "Value "+code(v.Name())+": "+accessWords(model.Tool{Access: v.Access}))
+		}
+		hints := hintWords(t.Hints)
+		e.facts.add(hints != "", "Hints: "+hints+".")
+		e.facts.list("Grants: the client needs %s.", permissionWords(*t.Tool))
+		if t.Limits.NonBlocking {
+			e.facts.add(true, "Time: no limit, because it only computes.")
+		} else {
+			e.facts.add(true, "Time: at most "+t.Limits.Timeout.String()+per+".")
+		}
+		e.limits()
+		e.facts.list("Catalogs: %s.", codes(t.Catalogs))
+		e.facts.list("Deprecated names: %s.", codes(t.Aliases))
+		e.facts.add(t.Lenient != nil && *t.Lenient, "Its arguments are lenient.")
+		e.facts.add(t.Elicits, "It may ask the client for input: elicitation, sampling or roots.")
+		e.facts.add(t.Task != "", map[string]string{
+			"optional": "It runs as a task for clients that support tasks.",
+			"required": "It runs as a task only: a client needs the extension of tasks.",
+			"answered": "It runs as a task from the answer to its first question on, for clients " +
+				"that support tasks.",
+		}[t.Task])
+		e.facts.add(r.Subscribe, "Updates: clients can subscribe to them.")
+		schema := t.Input.Schema
+		if t.Input.File != "" {
+			e.file = "The schema of its arguments is in " + code(t.Input.File) + "."
+			takes = schema != nil && schema.Properties != nil
+		}
+		e.table = takes && schema != nil && schema.Properties.Len() > 0
+		if takes && !e.table {
+			e.notes = append(e.notes, "It takes no arguments.")
+		}
+		var completed []string
+		for _, a := range arguments {
+			if a.Complete != nil {
+				completed = append(completed, code(a.Name))
+			}
+		}
+		if t.Kind == "tool" {
+			e.notes = append(e.notes, resultWords(t.Output))
+		} else if len(completed) > 0 {
+			e.notes = append(e.notes, "Completed as they are written: "+sentenceList(completed)+".")
+		}
+		list = append(list, e)
 	}
-	if words := hintWords(tool.Hints); words != "" {
-		fmt.Fprintf(b, "- Hints: %s.\n", words)
-	}
-	if words := permissionWords(tool); len(words) > 0 {
-		fmt.Fprintf(b, "- Grants: the client needs %s.\n", sentenceList(words))
-	}
-	writeTime(b, tool.Limits, " for each call")
-	writeLimits(b, tool.Limits)
-	if len(tool.Catalogs) > 0 {
-		fmt.Fprintf(b, "- Catalogs: %s.\n", sentenceList(codes(tool.Catalogs)))
-	}
-	if len(tool.Aliases) > 0 {
-		fmt.Fprintf(b, "- Deprecated names: %s.\n", sentenceList(codes(tool.Aliases)))
-	}
-	if tool.Lenient != nil && *tool.Lenient {
-		b.WriteString("- Its arguments are lenient.\n")
-	}
-	writeElicits(b, tool)
-	switch tool.Task {
-	case "optional":
-		b.WriteString("- It runs as a task for clients that support tasks.\n")
-	case "required":
-		b.WriteString("- It runs as a task only: a client needs the extension of tasks.\n")
-	case "answered":
-		b.WriteString("- It runs as a task from the answer to its first question on, for clients " +
-			"that support tasks.\n")
+	return list
+}
+
+// words are parts of a sentence or a row, or sentences.
+type words []string
+
+// add adds a part if it holds.
+func (w *words) add(holds bool, part string) {
+	if holds {
+		*w = append(*w, part)
 	}
 }
 
-// writeTime writes the time limit.
-func writeTime(b *strings.Builder, l model.Limits, of string) {
-	if l.NonBlocking {
-		b.WriteString("- Time: no limit, because it only computes.\n")
+// list adds a part with a list, unless that is empty.
+func (w *words) list(format string, list []string) {
+	if len(list) > 0 {
+		*w = append(*w, fmt.Sprintf(format, sentenceList(list)))
+	}
+}
+
+// limits adds the limits of a tool's calls, except the time limit.
+func (e *entry) limits() {
+	l := e.Limits
+	var most, each, reach words
+	most.add(l.Memory > 0, l.Memory.String()+" of memory")
+	most.add(l.Output > 0, l.Output.String()+" of result")
+	e.facts.list("Size: at most %s a call.", most)
+	each.add(l.Concurrency > 0, fmt.Sprintf("%d at a time", l.Concurrency))
+	each.add(l.Rate.Calls > 0, fmt.Sprintf("%d %s", l.Rate.Calls, map[time.Duration]string{
+		time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour",
+	}[l.Rate.Per]))
+	e.facts.list("Calls: each client at most %s.", each)
+	e.facts.add(l.Isolate != "", "Isolation: each call runs in a process of its own.")
+	if slices.Equal(l.Capabilities, []string{"none"}) {
+		e.facts.add(true, "Capabilities: its code may not use files, network or programs.")
 		return
 	}
-	fmt.Fprintf(b, "- Time: at most %s%s.\n", l.Timeout, of)
+	for _, c := range l.Capabilities {
+		reach = append(reach, map[string]string{"files": "files", "network": "the network",
+			"exec": "other programs"}[c])
+	}
+	e.facts.list("Capabilities: of files, network and programs, its code may use only %s.", reach)
 }
 
-// writeLimits writes the limits of a tool's calls, except the time limit.
-func writeLimits(b *strings.Builder, l model.Limits) {
-	var most []string
-	if l.Memory > 0 {
-		most = append(most, l.Memory.String()+" of memory")
+// write writes the section of MCP.md.
+func (e entry) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### `%s`\n", e.ID)
+	if e.Title != "" {
+		fmt.Fprintf(b, "\n**%s**\n", prose(e.Title))
 	}
-	if l.Output > 0 {
-		most = append(most, l.Output.String()+" of result")
+	if e.Description != "" {
+		fmt.Fprintf(b, "\n%s\n", prose(e.Description))
 	}
-	if len(most) > 0 {
-		fmt.Fprintf(b, "- Size: at most %s a call.\n", sentenceList(most))
+	fmt.Fprintf(b, "\n- %s\n", strings.Join(e.facts, "\n- "))
+	if e.file != "" {
+		fmt.Fprintf(b, "\n%s\n", e.file)
 	}
-	var each []string
-	if l.Concurrency > 0 {
-		each = append(each, fmt.Sprintf("%d at a time", l.Concurrency))
+	if e.table {
+		writeArguments(b, e.Input.Schema)
 	}
-	if l.Rate.Calls > 0 {
-		each = append(each, fmt.Sprintf("%d %s", l.Rate.Calls, map[time.Duration]string{
-			time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour",
-		}[l.Rate.Per]))
+	for _, note := range e.notes {
+		fmt.Fprintf(b, "\n%s\n", note)
 	}
-	if len(each) > 0 {
-		fmt.Fprintf(b, "- Calls: each client at most %s.\n", sentenceList(each))
-	}
-	if l.Isolate != "" {
-		b.WriteString("- Isolation: each call runs in a process of its own.\n")
-	}
-	switch {
-	case slices.Equal(l.Capabilities, []string{"none"}):
-		b.WriteString("- Capabilities: its code may not use files, network or programs.\n")
-	case len(l.Capabilities) > 0:
-		words := map[string]string{"files": "files", "network": "the network",
-			"exec": "other programs"}
-		var reach []string
-		for _, c := range l.Capabilities {
-			reach = append(reach, words[c])
-		}
-		fmt.Fprintf(b, "- Capabilities: of files, network and programs, its code may use only %s.\n",
-			sentenceList(reach))
-	}
-}
-
-func writePrompt(b *strings.Builder, p model.Prompt) {
-	writeServed(b, p.Name, p.Tool)
-	writeFacts(b, p.Tool, "")
-	writeArguments(b, p.Input.Schema)
-	writeCompletions(b, p.Arguments)
-}
-
-func writeResource(b *strings.Builder, r model.Resource) {
-	writeServed(b, r.URI, r.Tool)
-	writeFacts(b, r.Tool, r.MIMEType)
-	writeSubscribe(b, r)
-	if len(r.Variables) > 0 {
-		writeArguments(b, r.Input.Schema)
-	}
-	writeCompletions(b, r.Variables)
-}
-
-// writeFacts writes a list item for each fact of a prompt or resource, apart from its access rule.
-func writeFacts(b *strings.Builder, served model.Tool, mimeType string) {
-	if mimeType != "" {
-		fmt.Fprintf(b, "- Content: %s.\n", code(mimeType))
-	}
-	writeTime(b, served.Limits, "")
-	writeElicits(b, served)
-}
-
-func writeElicits(b *strings.Builder, served model.Tool) {
-	if served.Elicits {
-		b.WriteString("- It may ask the client for input: elicitation, sampling or roots.\n")
-	}
-}
-
-// writeSubscribe writes whether clients can subscribe to updates of a resource.
-func writeSubscribe(b *strings.Builder, r model.Resource) {
-	if r.Subscribe {
-		b.WriteString("- Updates: clients can subscribe to them.\n")
-	}
-}
-
-// writeCompletions lists the arguments that a func of the author completes.
-func writeCompletions(b *strings.Builder, arguments []model.Argument) {
-	var names []string
-	for _, a := range arguments {
-		if a.Complete != nil {
-			names = append(names, code(a.Name))
-		}
-	}
-	if len(names) > 0 {
-		fmt.Fprintf(b, "\nCompleted as they are written: %s.\n", sentenceList(names))
-	}
-}
-
-// writeServed writes what tools, prompts and resources have in common.
-func writeServed(b *strings.Builder, name string, tool model.Tool) {
-	fmt.Fprintf(b, "\n### `%s`\n", name)
-	if tool.Title != "" {
-		fmt.Fprintf(b, "\n**%s**\n", prose(tool.Title))
-	}
-	if tool.Description != "" {
-		fmt.Fprintf(b, "\n%s\n", prose(tool.Description))
-	}
-	fmt.Fprintf(b, "\n- Access: %s\n", accessWords(tool))
 }
 
 // accessWords describes who may call a tool.
@@ -303,13 +262,7 @@ func accessWords(tool model.Tool) string {
 	case a.Authenticated:
 		needs = append(needs, "an authenticated caller")
 	}
-	for _, scope := range a.Scopes {
-		needs = append(needs, fmt.Sprintf("scope `%s`", scope))
-	}
-	if a.Permission != "" {
-		needs = append(needs, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-			withHostSource))
-	}
+	needs = append(needs, conditions(a)...)
 	if a.Permission != "" && a.Constrained {
 		needs[len(needs)-1] += ", with object constraints"
 	}
@@ -338,22 +291,17 @@ func denialWords(denial string) string {
 
 // hintWords describes a tool by the author's hints.
 func hintWords(h model.Hints) string {
-	var words []string
+	var all words
 	hint := func(value *bool, is, isNot string) {
-		switch {
-		case value == nil:
-		case *value:
-			words = append(words, is)
-		default:
-			words = append(words, isNot)
-		}
+		all.add(value != nil && *value, is)
+		all.add(value != nil && !*value, isNot)
 	}
 	hint(h.ReadOnly, "changes nothing", "changes something")
 	hint(h.Destructive, "may destroy", "destroys nothing")
 	hint(h.Idempotent, "repeating it has no further effect",
 		"repeating it has a further effect")
 	hint(h.OpenWorld, "interacts with external systems", "stays within this system")
-	return strings.Join(words, ", ")
+	return strings.Join(all, ", ")
 }
 
 func resultWords(out model.Output) string {

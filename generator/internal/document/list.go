@@ -57,7 +57,7 @@ func List(services []model.Service, relative func(string) string) ListReport {
 			add(ListItem{Kind: "unannotated", Access: s.Server.Unannotated}, s.Server.Pos)
 		}
 		for _, t := range s.Served() {
-			i := ListItem{Kind: t.Kind, Name: t.ID, Handler: t.Handler.String(), Access: rule(t.Tool),
+			i := ListItem{Kind: t.Kind, Name: t.ID, Handler: t.Handler.String(), Access: rule(*t.Tool),
 				Grants: t.Permissions(), Isolate: t.Limits.Isolate, Catalogs: t.Catalogs,
 				Validator: t.Input.Uncoded}
 			for _, v := range t.Ruled() {
@@ -99,19 +99,13 @@ func (i ListItem) String() string {
 	}
 	row := fmt.Sprintf("%s\t%s\t%s\t%s:%d", name, access, i.Handler,
 		filepath.FromSlash(i.File), i.Line)
-	notes := slices.Clone(i.Grants)
+	notes := words(slices.Clone(i.Grants))
 	for _, v := range i.Values {
 		notes = append(notes, v.Value+" "+v.Access)
 	}
-	if i.Isolate != "" {
-		notes = append(notes, "isolate="+i.Isolate)
-	}
-	if len(i.Catalogs) > 0 {
-		notes = append(notes, "catalog="+directive.Listed(i.Catalogs))
-	}
-	if i.Validator != "" {
-		notes = append(notes, "decoded by the schema validator: "+i.Validator)
-	}
+	notes.add(i.Isolate != "", "isolate="+i.Isolate)
+	notes.add(len(i.Catalogs) > 0, "catalog="+directive.Listed(i.Catalogs))
+	notes.add(i.Validator != "", "decoded by the schema validator: "+i.Validator)
 	if len(notes) > 0 {
 		row += "\t" + strings.Join(notes, "; ")
 	}
@@ -121,30 +115,14 @@ func (i ListItem) String() string {
 // rule is the effective access rule and the denial mode, in the syntax of the directive.
 func rule(t model.Tool) string {
 	a := t.Access
-	var words []string
-	if a.Public {
-		words = append(words, "public")
-	}
-	if a.Authenticated {
-		words = append(words, "authenticated")
-	}
-	if a.MinRole != "" {
-		words = append(words, "minrole="+a.MinRole)
-	}
-	if len(a.Scopes) > 0 {
-		words = append(words, "scopes="+strings.Join(a.Scopes, ","))
-	}
-	if a.Permission != "" {
-		words = append(words, "permission="+a.Permission)
-	}
-	if a.Action == model.NoAction {
-		words = append(words, "action=none")
-	}
-	if a.Constrained {
-		words = append(words, "constrained")
-	}
-	if t.Denial != "" {
-		words = append(words, "denial="+t.Denial)
-	}
-	return strings.Join(words, " ")
+	var keys words
+	keys.add(a.Public, "public")
+	keys.add(a.Authenticated, "authenticated")
+	keys.add(a.MinRole != "", "minrole="+a.MinRole)
+	keys.add(len(a.Scopes) > 0, "scopes="+strings.Join(a.Scopes, ","))
+	keys.add(a.Permission != "", "permission="+a.Permission)
+	keys.add(a.Action == model.NoAction, "action=none")
+	keys.add(a.Constrained, "constrained")
+	keys.add(t.Denial != "", "denial="+t.Denial)
+	return strings.Join(keys, " ")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -322,27 +323,10 @@ func argumentsOf(arguments []model.Argument) []manifestArgument {
 }
 
 // PlainHTML undoes the HTML escapes of a JSON document.
-func PlainHTML(text []byte) []byte {
-	plain := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			plain = append(plain, text[i])
-			continue
-		}
-		if i+6 <= len(text) {
-			if c, ok := htmlEscapes[string(text[i:i+6])]; ok {
-				plain = append(plain, c)
-				i += 5
-				continue
-			}
-		}
-		plain = append(plain, text[i], text[i+1]) // an escape of two bytes, or the start of \uXXXX
-		i++
-	}
-	return plain
-}
+func PlainHTML(text []byte) []byte { return []byte(htmlEscapes.Replace(string(text))) }
 
-var htmlEscapes = map[string]byte{`\u003c`: '<', `\u003e`: '>', `\u0026`: '&'}
+// htmlEscapes has the escaped backslash first, since what follows one is no escape.
+var htmlEscapes = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&")
 
 // ClientOf returns the directory of the typed client that a manifest records. It is empty if the
 // manifest has none, or cannot be read.

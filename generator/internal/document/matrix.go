@@ -9,9 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
-// withHostSource is the note on a permission of the host.
-const withHostSource = "enforced only with Host.Source"
-
 // matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
 // matrix alike.
 type matrix struct {
@@ -20,11 +17,11 @@ type matrix struct {
 }
 
 type matrixRow struct {
-	kind string   // "tool", "prompt" or "resource"
-	id   string   // the name of the tool or prompt, or the URI of the resource
-	tool string   // its name, or the URI; a value with a rule has its argument and itself behind it
-	may  []bool   // by caller, as far as roles decide
-	also []string // what the caller needs besides, in words; code in backquotes
+	kind string // "tool", "prompt" or "resource"
+	id   string // the name of the tool or prompt, or the URI of the resource
+	tool string // its name, or the URI; a value with a rule has its argument and itself behind it
+	may  []bool // by caller, as far as roles decide
+	also words  // what the caller needs besides, in words; code in backquotes
 	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the
 	// package has a record.
 	proven string
@@ -60,9 +57,12 @@ func matrixOf(s model.Service) matrix {
 		for _, argument := range tool.Closed() {
 			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
-		row.also = append(row.also, permissionWords(tool.Tool)...)
+		row.also = append(row.also, permissionWords(*tool.Tool)...)
 		if s.Proof != nil && tool.Kind == "tool" {
-			row.proven = provenWords(s.Proof, tool.Tool)
+			row.proven = "not proven"
+			if reached, found := s.Proof.Of(*tool.Tool); found {
+				row.proven = strings.Join(reached.Summary(), ", ") // as capabilities= has them
+			}
 		}
 		m.rows = append(m.rows, row)
 		for _, v := range tool.Ruled() {
@@ -122,26 +122,19 @@ func (m matrix) row(of model.Served, suffix string, a model.Access, from int) ma
 	for i := range row.may {
 		row.may[i] = i >= from
 	}
-	for _, scope := range a.Scopes {
-		row.also = append(row.also, fmt.Sprintf("scope `%s`", scope))
-	}
-	switch {
-	case a.Permission != "":
-		row.also = append(row.also, fmt.Sprintf("permission `%s` (%s)", a.Permission,
-			withHostSource))
-	case a.Action == model.NoAction:
-		row.also = append(row.also, "no permission of the host")
-	}
+	row.also = conditions(a)
+	row.also.add(a.Permission == "" && a.Action == model.NoAction, "no permission of the host")
 	return row
 }
 
-// provenWords lists the proven capabilities of a handler, as capabilities= does.
-func provenWords(p *model.Proof, tool model.Tool) string {
-	row, found := p.Of(tool)
-	if !found {
-		return "not proven"
+// conditions are the scopes and the permission of a rule.
+func conditions(a model.Access) (list words) {
+	for _, scope := range a.Scopes {
+		list = append(list, fmt.Sprintf("scope `%s`", scope))
 	}
-	return strings.Join(row.Summary(), ", ")
+	list.add(a.Permission != "",
+		fmt.Sprintf("permission `%s` (enforced only with Host.Source)", a.Permission))
+	return list
 }
 
 // permissionWords are the permissions of a tool on what its arguments name.
@@ -198,19 +191,12 @@ func Matrix(services []model.Service) string {
 				}
 				fmt.Fprintln(w)
 			}
-			cells := []string{row.tool}
+			cells := words{row.tool}
 			for _, may := range row.may {
-				if may {
-					cells = append(cells, "yes")
-				} else {
-					cells = append(cells, "-")
-				}
+				cells = append(cells, map[bool]string{true: "yes", false: "-"}[may])
 			}
-			also := strings.ReplaceAll(strings.Join(row.also, ", "), "`", "")
-			cells = append(cells, also)
-			if row.proven != "" {
-				cells = append(cells, row.proven)
-			}
+			cells.add(true, strings.ReplaceAll(strings.Join(row.also, ", "), "`", ""))
+			cells.add(row.proven != "", row.proven)
 			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		w.Flush() // into a strings.Builder, which does not fail

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -17,8 +17,15 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
-//go:embed page.html page.css page.js
-var pageFiles embed.FS
+var (
+	//go:embed page.html
+	pageHTML     string
+	pageTemplate = template.Must(template.New("page").Parse(pageHTML))
+	//go:embed page.css
+	style string
+	//go:embed page.js
+	script string
+)
 
 // page is what page.html prints. html/template escapes every text in it.
 type page struct {
@@ -79,18 +86,6 @@ type span struct {
 
 // Page returns the documentation of services as one HTML page without other resources.
 func Page(services []model.Service) ([]byte, error) {
-	t, err := template.ParseFS(pageFiles, "page.html")
-	if err != nil {
-		return nil, err
-	}
-	style, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := pageFiles.ReadFile("page.js")
-	if err != nil {
-		return nil, err
-	}
 	p := page{
 		Style: template.CSS(style), Script: template.JS(script),
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; "+
@@ -105,10 +100,7 @@ func Page(services []model.Service) ([]byte, error) {
 	}
 	var titles []string
 	for i, s := range services {
-		service, err := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
-		if err != nil {
-			return nil, err
-		}
+		service := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
 		p.Services = append(p.Services, service)
 		if !slices.Contains(titles, service.Title) {
 			titles = append(titles, service.Title)
@@ -116,18 +108,18 @@ func Page(services []model.Service) ([]byte, error) {
 	}
 	p.Title = "Tools of " + strings.Join(titles, ", ")
 	var b bytes.Buffer
-	err = t.Execute(&b, p)
+	err := pageTemplate.Execute(&b, p)
 	return b.Bytes(), err
 }
 
 // sourceHash is the hash by which a policy allows an inline style or script (CSP Level 3, 6.7.3).
-func sourceHash(text []byte) string {
-	sum := sha256.Sum256(text)
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
 // pageServiceOf describes a service for the callers of the page.
-func pageServiceOf(s model.Service, prefix string, all []string) (pageService, error) {
+func pageServiceOf(s model.Service, prefix string, all []string) pageService {
 	m := matrixOf(s)
 	p := pageService{
 		Title:   cmp.Or(s.Server.Title, s.Server.Name),
@@ -146,10 +138,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 				names = append(names, caller)
 			}
 		}
-		who, err := json.Marshal(names)
-		if err != nil {
-			return p, err
-		}
+		who, _ := json.Marshal(names) // strings have no error
 		if n := len(p.Tables); n == 0 || p.Tables[n-1].Kind != row.kind {
 			p.Tables = append(p.Tables, pageTable{Kind: row.kind})
 		}
@@ -164,77 +153,37 @@ func pageServiceOf(s model.Service, prefix string, all []string) (pageService, e
 			callers[r.Section], proven[r.Section] = r.Callers, r.Proven
 		}
 	}
-	section := func(kind, name string, tool model.Tool, facts string) *pageSection {
-		facts = "- Access: " + accessWords(tool) + "\n" + facts
+	for _, e := range entriesOf(s) {
 		one := pageSection{
-			ID: id(kind, name), Callers: callers[id(kind, name)], Kind: kind, Name: name,
-			Title: tool.Title, Description: strings.TrimSpace(tool.Description),
+			ID: id(e.Kind, e.ID), Kind: e.Kind, Name: e.ID, Title: e.Title,
+			Description: strings.TrimSpace(e.Description),
 		}
-		if reaches := proven[one.ID]; reaches != "" {
-			facts += "- Proven capabilities: " + reaches + ".\n"
+		one.Callers = callers[one.ID]
+		reaches := proven[one.ID]
+		e.facts.add(reaches != "", "Proven capabilities: "+reaches+".")
+		for _, fact := range e.facts {
+			one.Facts = append(one.Facts, spans(fact))
 		}
-		for line := range strings.Lines(facts) {
-			line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "- ")
-			one.Facts = append(one.Facts, spans(line))
+		if e.table {
+			each(e.Input.Schema, func(name string, required bool, of *jsonschema.Schema) {
+				a := pageArgument{
+					Name: name, Type: spans(typeWords(of)), Required: required,
+					Description: strings.TrimSpace(of.Description),
+				}
+				if of.Default != nil {
+					a.Default = spans(value(of.Default))
+				}
+				one.Arguments = append(one.Arguments, a)
+			})
+		}
+		for _, note := range append([]string{e.file}, e.notes...) {
+			if note != "" {
+				one.Notes = append(one.Notes, spans(note))
+			}
 		}
 		p.Sections = append(p.Sections, one)
-		return &p.Sections[len(p.Sections)-1]
 	}
-	for _, tool := range s.Tools {
-		var facts strings.Builder
-		writeToolFacts(&facts, tool)
-		one := section("tool", tool.Name, tool, facts.String())
-		if tool.Input.File == "" || tool.Input.Schema != nil && tool.Input.Schema.Properties != nil {
-			one.arguments(tool.Input.Schema)
-		}
-		if tool.Input.File != "" {
-			one.note("The schema of its arguments is in " + code(tool.Input.File) + ".")
-		}
-		one.note(resultWords(tool.Output))
-	}
-	for _, prompt := range s.Prompts {
-		var facts, completions strings.Builder
-		writeFacts(&facts, prompt.Tool, "")
-		one := section("prompt", prompt.Name, prompt.Tool, facts.String())
-		one.arguments(prompt.Input.Schema)
-		writeCompletions(&completions, prompt.Arguments)
-		one.note(completions.String())
-	}
-	for _, r := range s.Resources {
-		var facts, completions strings.Builder
-		writeFacts(&facts, r.Tool, r.MIMEType)
-		writeSubscribe(&facts, r)
-		one := section("resource", r.URI, r.Tool, facts.String())
-		if len(r.Variables) > 0 {
-			one.arguments(r.Input.Schema)
-		}
-		writeCompletions(&completions, r.Variables)
-		one.note(completions.String())
-	}
-	return p, nil
-}
-
-func (p *pageSection) note(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		p.Notes = append(p.Notes, spans(text))
-	}
-}
-
-func (p *pageSection) arguments(s *jsonschema.Schema) {
-	if s == nil || s.Properties.Len() == 0 {
-		p.note("It takes no arguments.")
-		return
-	}
-	each(s, func(name string, required bool, of *jsonschema.Schema) {
-		a := pageArgument{
-			Name: name, Type: spans(typeWords(of)), Required: required,
-			Description: strings.TrimSpace(of.Description),
-		}
-		if of.Default != nil {
-			a.Default = spans(value(of.Default))
-		}
-		p.Arguments = append(p.Arguments, a)
-	})
+	return p
 }
 
 // spans reads a text of ours with code in backquotes, as code writes it.

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
@@ -129,33 +130,21 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 	if len(text) == 0 || text[0] != '{' {
 		return s, errors.New("it is not a JSON object")
 	}
-	members, err := membersOf(text)
+	members, err := ordered.Read(text)
 	if err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal(text, &root); err != nil {
 		return s, err
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
+	members = slices.DeleteFunc(members, func(m ordered.Member) bool {
+		return m.Key == "$schema" || m.Key == "$id"
+	})
 	if root.Type == nil && input {
-		b.WriteString(`"type":"object"`)
+		members = slices.Insert(members, 0, ordered.Member{Key: "type", Value: []byte(`"object"`)})
 	}
-	for _, m := range members {
-		if m.name == "$schema" || m.name == "$id" {
-			continue
-		}
-		if b.Len() > 1 {
-			b.WriteByte(',')
-		}
-		name, _ := json.Marshal(m.name) // a string has no error
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(m.value)
-	}
-	b.WriteByte('}')
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, b.Bytes(), "", "  "); err != nil {
+	if err := json.Indent(&indented, members.Text(), "", "  "); err != nil {
 		return s, err
 	}
 	s.text = append(escaped(indented.String()), '\n')
@@ -167,26 +156,26 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 		s.fits = false // a struct would lose them
 	}
 	for _, m := range members {
-		switch m.name {
-		case "$schema", "$id", "$defs", "definitions", "$comment", "type", "properties", "required",
+		switch m.Key {
+		case "$defs", "definitions", "$comment", "type", "properties", "required",
 			"additionalProperties", "title", "description", "examples", "default":
 		default:
 			s.fits = false // alternatives, patterns of names and the like
 		}
 	}
-	properties, err := membersOf(root.Properties)
+	properties, err := ordered.Read(root.Properties)
 	if err != nil && root.Properties != nil {
 		return s, fmt.Errorf("properties: %w", err)
 	}
 	folded := map[string]bool{}
 	for _, p := range properties {
-		fold := strings.ToLower(p.name)
-		if folded[fold] || !fieldName.MatchString(p.name) {
+		fold := strings.ToLower(p.Key)
+		if folded[fold] || !fieldName.MatchString(p.Key) {
 			s.fits = false
 		}
 		folded[fold] = true
-		s.names = append(s.names, p.name)
-		s.properties = append(s.properties, propertyOf(p, slices.Contains(root.Required, p.name)))
+		s.names = append(s.names, p.Key)
+		s.properties = append(s.properties, propertyOf(p, slices.Contains(root.Required, p.Key)))
 	}
 	return s, nil
 }
@@ -196,14 +185,14 @@ var fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 
 // propertyOf chooses the Go type of a property: a plain one if the schema has one type that is
 // plain, and JSON otherwise.
-func propertyOf(m member, required bool) property {
+func propertyOf(m ordered.Member, required bool) property {
 	var s struct {
 		Type    any
 		Default json.RawMessage
 		Items   struct{ Type any }
 	}
-	p := property{name: m.name, required: required, goType: raw}
-	if json.Unmarshal(m.value, &s) != nil {
+	p := property{name: m.Key, required: required, goType: raw}
+	if json.Unmarshal(m.Value, &s) != nil {
 		return p
 	}
 	name, null := s.Type, false
@@ -291,32 +280,6 @@ func (w *writer) fileName(tool string) string {
 	name = Unique(name, func(name string) bool { return w.files[name] })
 	w.files[name] = true
 	return name
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf reads a JSON object in the order of its text.
-func membersOf(text json.RawMessage) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if start, err := d.Token(); err != nil || start != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	var list []member
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: key.(string)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }
 
 // escaped writes the characters of a JSON text that a reader does not see as escapes. They are in

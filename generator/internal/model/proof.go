@@ -3,25 +3,26 @@ package model
 // Proof is what mcpgen prove has recorded of a package's handlers, beside whether the record still
 // holds.
 type Proof struct {
-	Platform string // what it was analysed for, as in "linux/amd64"
-	Digest   string // of the source that was analysed
+	Platform string `json:"platform"` // what it was analysed for, as in "linux/amd64"
+	Digest   string `json:"digest"`   // of the source that was analysed
 	// Current is whether the source is unchanged: without it nothing is proven.
-	Current bool
-	Tools   []Proven // by tool name
+	Current bool     `json:"-"`
+	Tools   []Proven `json:"tools"` // by tool name
 }
 
 // Proven is what the call graph of one handler reaches.
 type Proven struct {
-	Tool    string // name
-	Handler string
-	Reaches []Reach // in the order of Capabilities; empty for a handler that reaches nothing of them
+	Tool    string `json:"name"`
+	Handler string `json:"handler"`
+	// Reaches is in the order of Capabilities; empty for a handler that reaches nothing of them.
+	Reaches []Reach `json:"reaches"`
 }
 
 // Reach is one capability, and a shortest way to it.
 type Reach struct {
-	Capability string // one of Capabilities
-	Path       []Step // from the handler to what has the capability
-	Why        string // of Unknown alone: what prevents the analysis
+	Capability string `json:"capability"`    // one of Capabilities
+	Why        string `json:"why,omitempty"` // of Unknown alone: what prevents the analysis
+	Path       []Step `json:"path"`          // from the handler to what has the capability
 }
 
 // Step is one func on a way. At is where the one before it calls it; the zero Position for the
@@ -29,6 +30,15 @@ type Reach struct {
 type Step struct {
 	Func string // with its import path, as in "(*example.com/shop.Desk).Save"
 	At   Position
+}
+
+// MarshalText returns the func: records have no positions.
+func (s Step) MarshalText() ([]byte, error) { return []byte(s.Func), nil }
+
+// UnmarshalText reads a func.
+func (s *Step) UnmarshalText(text []byte) error {
+	s.Func = string(text)
+	return nil
 }
 
 // What a handler may reach. Writes is of those that reach files, and is not declared on its own;

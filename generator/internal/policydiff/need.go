@@ -21,14 +21,11 @@ const unconstrained = " without constraints"
 // contains another one.
 type need [][]string
 
-// allows reports whether a caller that has certain scopes and permissions is admitted.
-func (n need) allows(held []string) bool {
-	return slices.ContainsFunc(n, func(term []string) bool { return contains(held, term) })
-}
-
 // exceeds reports whether n admits a caller that the other need refuses.
 func (n need) exceeds(other need) bool {
-	return slices.ContainsFunc(n, func(term []string) bool { return !other.allows(term) })
+	return slices.ContainsFunc(n, func(held []string) bool {
+		return !slices.ContainsFunc(other, func(term []string) bool { return contains(held, term) })
+	})
 }
 
 // and returns the terms that satisfy both.
@@ -41,9 +38,6 @@ func (n need) and(other need) need {
 	}
 	return all.least()
 }
-
-// or returns the terms that satisfy one of both.
-func (n need) or(other need) need { return slices.Concat(n, other).least() }
 
 // least removes the terms that contain another one.
 func (n need) least() need {
@@ -88,7 +82,8 @@ func (a Access) of(caller string, roles []string) need {
 	switch {
 	case a.Public:
 		return need{{}}
-	case caller == anonymous, !a.enforced():
+	case caller == anonymous, !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 &&
+		!a.requiresPermission():
 		return nil
 	case a.MinRole != "" && slices.Index(roles, caller) < rank(a.MinRole, roles):
 		return nil
@@ -107,11 +102,6 @@ func (a Access) of(caller string, roles []string) need {
 		term = append(term, "grant "+grant)
 	}
 	return need{sorted(term)}
-}
-
-// enforced reports whether the rule admits any caller.
-func (a Access) enforced() bool {
-	return a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.requiresPermission()
 }
 
 func (a Access) requiresPermission() bool { return a.Permission != "" && a.Permission != "none" }
@@ -140,7 +130,7 @@ func (i *Item) needs(caller string, roles []string) need {
 		var one need
 		for _, v := range i.Values {
 			if v.Argument == argument {
-				one = one.or(v.Access.of(caller, roles))
+				one = slices.Concat(one, v.Access.of(caller, roles)).least()
 			}
 		}
 		all = all.and(one)
@@ -190,16 +180,12 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
-// open reports whether an argument accepts any string.
-func (s schema) open(argument string) bool {
-	line, known := s["/"+escape(argument)]
-	return known && line["enum"] == nil && line["$ref"] == nil &&
-		slices.Contains(types(line["type"]), "string")
-}
-
 // accepts reports whether an argument may have a value.
 func (i *Item) accepts(argument, value string) bool {
-	return i.value(argument, value) != nil || i.Input.open(argument) ||
+	line, known := i.Input["/"+escape(argument)]
+	open := known && line["enum"] == nil && line["$ref"] == nil &&
+		slices.Contains(types(line["type"]), "string")
+	return open || i.value(argument, value) != nil ||
 		slices.Contains(i.Input.values(argument), value)
 }
 

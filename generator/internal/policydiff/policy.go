@@ -53,13 +53,10 @@ func (p Policy) Judge(changes []Change) (list []Judged, unused []string) {
 	for i, c := range changes {
 		reason, allowed := p.Allowed[c.String()]
 		delete(rest, c.String())
-		list[i] = Judged{c, reason, !allowed && slices.ContainsFunc(p.FailOn, c.is)}
+		list[i] = Judged{c, reason, !allowed && slices.ContainsFunc(p.FailOn, func(word string) bool {
+			return word == "widen" && c.Kind == Widened || word == "add" && c.Kind == Added ||
+				word == "break" && c.Breaks != ""
+		})}
 	}
 	return list, slices.Sorted(maps.Keys(rest))
-}
-
-// is reports whether a word of FailOn names the change.
-func (c Change) is(word string) bool {
-	return word == "widen" && c.Kind == Widened || word == "add" && c.Kind == Added ||
-		word == "break" && c.Breaks != ""
 }

@@ -48,7 +48,8 @@ func edits(before, after schema) (list []edit) {
 		case !was:
 			e := edit{text: pointer + " added"}
 			// A property of a new object breaks nothing by itself.
-			if _, known := before.at(parent(pointer)); known && required(line) {
+			_, known := before.at(pointer[:max(strings.LastIndexByte(pointer, '/'), 0)])
+			if known && required(line) {
 				e.text, e.stricter = pointer+" added, required", true
 			}
 			list = append(list, e)
@@ -62,11 +63,6 @@ func edits(before, after schema) (list []edit) {
 }
 
 func required(line keywords) bool { return string(line["required"]) == "true" }
-
-// parent is the pointer of the object that has a property.
-func parent(pointer string) string {
-	return pointer[:max(strings.LastIndexByte(pointer, '/'), 0)]
-}
 
 func lineEdits(pointer string, before, after keywords) (list []edit) {
 	at := strings.TrimSpace(pointer + " ")

@@ -52,7 +52,9 @@ func Digest(gomod string, packages []Source) (string, error) {
 		}
 		fmt.Fprintf(sum, "%q\n", p.Path)
 		for _, entry := range entries {
-			if name := entry.Name(); !entry.IsDir() && isSource(name) {
+			name := entry.Name()
+			if !entry.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
+				name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go" {
 				if err := add(name, filepath.Join(p.Dir, name)); err != nil {
 					return "", fmt.Errorf("reading mcp.proven.json: %w", err)
 				}
@@ -60,10 +62,4 @@ func Digest(gomod string, packages []Source) (string, error) {
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:16]), nil
-}
-
-// isSource reports whether a file of a package counts.
-func isSource(name string) bool {
-	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") &&
-		name[0] != '.' && name[0] != '_' && name != "mcp_gen.go" && name != "aa_mcp_error.go"
 }

@@ -4,6 +4,7 @@
 package prove
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +26,10 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 				continue
 			}
 			declaration := "capabilities= lists " + strings.Join(declared, ", ")
-			if slices.Equal(declared, []string{none}) {
-				declaration = "capabilities= is none"
-			}
 			at, code := place(tool, r, dirs), diag.MoreThanDeclared
 			fix := "add " + r.Capability + " to capabilities=, or remove " + last(r)
-			if slices.Equal(declared, []string{none}) {
+			if slices.Equal(declared, []string{"none"}) {
+				declaration = "capabilities= is none"
 				fix = "write capabilities=" + r.Capability + ", or remove " + last(r)
 			}
 			what := reaching[r.Capability]
@@ -57,8 +56,6 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 	return found
 }
 
-const none = "none"
-
 var reaching = map[string]string{
 	model.Files: "reaches files", model.Network: "reaches the network",
 	model.Exec: "starts programs", model.Writes: "may write files",
@@ -67,7 +64,7 @@ var reaching = map[string]string{
 // place is the last call of the way that the author has written, or else the handler.
 func place(tool model.Tool, r model.Reach, dirs []string) model.Position {
 	for _, step := range slices.Backward(r.Path) {
-		if slices.ContainsFunc(dirs, func(dir string) bool { return within(step.At.File, dir) }) {
+		if slices.Contains(dirs, filepath.Dir(step.At.File)) {
 			return step.At
 		}
 	}
@@ -80,12 +77,6 @@ func Unknown(tool model.Tool, row model.Proven, dirs []string) (
 	at model.Position, why string, ok bool) {
 	r, ok := row.Reach(model.Unknown)
 	return place(tool, r, dirs), r.Why + ": " + way(r), ok
-}
-
-// within reports whether a file is in the directory itself.
-func within(file, dir string) bool {
-	rest, ok := strings.CutPrefix(file, dir)
-	return ok && len(rest) > 1 && !strings.ContainsAny(rest[1:], `/\`)
 }
 
 var directories = regexp.MustCompile(`[^()*\[\], ]+/`)

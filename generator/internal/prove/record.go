@@ -19,48 +19,23 @@ const File = "mcp.proven.json"
 const recordVersion = 1
 
 type record struct {
-	Proven   int          `json:"proven"`
-	Package  string       `json:"package"`
-	Platform string       `json:"platform"`
-	Digest   string       `json:"digest"`
-	Tools    []recordTool `json:"tools"` // by name
-}
-
-type recordTool struct {
-	Name    string        `json:"name"`
-	Handler string        `json:"handler"`
-	Reaches []recordReach `json:"reaches"`
-}
-
-type recordReach struct {
-	Capability string   `json:"capability"`
-	Why        string   `json:"why,omitempty"`
-	Path       []string `json:"path"`
+	Proven  int    `json:"proven"`
+	Package string `json:"package"`
+	model.Proof
 }
 
 // Encode writes the record of a package. Equal records are equal bytes: it holds no positions,
 // times or versions of tools.
 func Encode(pkg string, p model.Proof) ([]byte, error) {
-	r := record{
-		Proven: recordVersion, Package: pkg, Platform: p.Platform, Digest: p.Digest,
-		Tools: []recordTool{},
-	}
-	for _, row := range p.Tools {
-		tool := recordTool{Name: row.Tool, Handler: row.Handler, Reaches: []recordReach{}}
-		for _, reach := range row.Reaches {
-			path := []string{}
-			for _, step := range reach.Path {
-				path = append(path, step.Func)
-			}
-			tool.Reaches = append(tool.Reaches, recordReach{reach.Capability, reach.Why, path})
-		}
-		r.Tools = append(r.Tools, tool)
+	p.Tools = append([]model.Proven{}, p.Tools...) // no list is null
+	for i := range p.Tools {
+		p.Tools[i].Reaches = append([]model.Reach{}, p.Tools[i].Reaches...)
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(r); err != nil {
+	if err := encoder.Encode(record{recordVersion, pkg, p}); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -80,18 +55,5 @@ func Read(dir, pkg string) (*model.Proof, error) {
 	if json.Unmarshal(text, &r) != nil || r.Proven != recordVersion || r.Package != pkg {
 		return &model.Proof{}, nil
 	}
-	p := &model.Proof{Platform: r.Platform, Digest: r.Digest}
-	for _, tool := range r.Tools {
-		row := model.Proven{Tool: tool.Name, Handler: tool.Handler}
-		for _, reach := range tool.Reaches {
-			var path []model.Step
-			for _, name := range reach.Path {
-				path = append(path, model.Step{Func: name})
-			}
-			row.Reaches = append(row.Reaches,
-				model.Reach{Capability: reach.Capability, Why: reach.Why, Path: path})
-		}
-		p.Tools = append(p.Tools, row)
-	}
-	return p, nil
+	return &r.Proof, nil
 }

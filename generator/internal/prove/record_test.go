@@ -18,7 +18,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 		t.Errorf("where there is no record: %v, %v", p, err)
 	}
 	wrote := model.Proof{Platform: "linux/amd64", Digest: "abc", Tools: []model.Proven{
-		{Tool: "pure", Handler: "Pure"},
+		{Tool: "pure", Handler: "Pure", Reaches: []model.Reach{}},
 		{Tool: "save", Handler: "Desk.Save", Reaches: []model.Reach{
 			{Capability: model.Files, Path: []model.Step{{Func: "(*example.com/shop.Desk).Save"}, {Func: "os.WriteFile"}}},
 			{Capability: model.Unknown, Why: "C code", Path: []model.Step{{Func: "x"}}},

@@ -48,18 +48,34 @@ const (
 	SARIF  Format = "sarif"
 )
 
+// Flag is the value of a flag that takes one of some formats.
+type Flag struct {
+	*Format
+	Of []Format
+}
+
+// All are the formats of findings.
+var All = []Format{Text, JSON, GitHub, SARIF}
+
 // String returns the name of the format.
-func (f *Format) String() string { return string(*f) }
+func (f Flag) String() string {
+	if f.Format == nil { // of the zero value, which help compares with
+		return ""
+	}
+	return string(*f.Format)
+}
 
 // Type is the name of the value in the help of a flag.
-func (f *Format) Type() string { return "FORMAT" }
+func (f Flag) Type() string { return "FORMAT" }
 
 // Set sets the format by its name.
-func (f *Format) Set(name string) error {
-	if !slices.Contains([]Format{Text, JSON, GitHub, SARIF}, Format(name)) {
-		return fmt.Errorf("unknown format %q: write text, json, github or sarif", name)
+func (f Flag) Set(name string) error {
+	if !slices.Contains(f.Of, Format(name)) {
+		last := len(f.Of) - 1
+		list := strings.Trim(strings.ReplaceAll(fmt.Sprint(f.Of[:last]), " ", ", "), "[]")
+		return fmt.Errorf("unknown format %q: write %s or %s", name, list, f.Of[last])
 	}
-	*f = Format(name)
+	*f.Format = Format(name)
 	return nil
 }
 

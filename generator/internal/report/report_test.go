@@ -90,13 +90,15 @@ func TestJSONFormatIsAnObject(t *testing.T) {
 }
 
 func TestFormatsOfAFlag(t *testing.T) {
-	f := report.Text
+	format := report.Text
+	f := report.Flag{Format: &format, Of: report.All}
 	for _, name := range []string{"json", "github", "sarif", "text"} {
-		if err := f.Set(name); err != nil || f.String() != name {
+		if err := f.Set(name); err != nil || f.String() != name || string(format) != name {
 			t.Errorf("%s: %v, %s", name, err, f)
 		}
 	}
-	if err := f.Set("xml"); err == nil || f != report.Text {
+	const want = `unknown format "xml": write text, json, github or sarif`
+	if err := f.Set("xml"); err == nil || err.Error() != want || format != report.Text {
 		t.Errorf("xml: %v, %s", err, f)
 	}
 	if err := report.Write(&bytes.Buffer{}, report.Text, nil); err == nil {

@@ -14,15 +14,13 @@ type (
 		Runs    []sarifRun `json:"runs"`
 	}
 	sarifRun struct {
-		Tool    sarifTool     `json:"tool"`
+		Tool struct {
+			Driver struct {
+				Name  string      `json:"name"`
+				Rules []sarifRule `json:"rules"`
+			} `json:"driver"`
+		} `json:"tool"`
 		Results []sarifResult `json:"results"`
-	}
-	sarifTool struct {
-		Driver sarifDriver `json:"driver"`
-	}
-	sarifDriver struct {
-		Name  string      `json:"name"`
-		Rules []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
 		ID string `json:"id"`
@@ -38,11 +36,10 @@ type (
 		Text string `json:"text"`
 	}
 	sarifLocation struct {
-		Physical sarifPlace `json:"physicalLocation"`
-	}
-	sarifPlace struct {
-		Artifact sarifFile    `json:"artifactLocation"`
-		Region   *sarifRegion `json:"region,omitempty"`
+		Physical struct {
+			Artifact sarifFile    `json:"artifactLocation"`
+			Region   *sarifRegion `json:"region,omitempty"`
+		} `json:"physicalLocation"`
 	}
 	sarifFile struct {
 		URI  string `json:"uri"`
@@ -56,7 +53,7 @@ type (
 
 func sarifOf(findings []Finding) sarifLog {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "mcpgen", Rules: []sarifRule{}}
+	run.Tool.Driver.Name, run.Tool.Driver.Rules = "mcpgen", []sarifRule{}
 	rules := map[string]int{}
 	for _, f := range findings {
 		index, known := rules[f.Code]
@@ -70,13 +67,16 @@ func sarifOf(findings []Finding) sarifLog {
 			text += "\nfix: " + f.Cure
 		}
 		result := sarifResult{RuleID: f.Code, RuleIndex: index, Level: f.Level,
-			Message: sarifText{unlinked(text)}, Locations: []sarifLocation{}}
+			// A text in brackets before one in parentheses would be a link: section 3.11.6. The names in
+			// a message may come from another server.
+			Message: sarifText{strings.ReplaceAll(text, "](", "] (")}, Locations: []sarifLocation{}}
 		if f.File != "" {
-			place := sarifPlace{Artifact: fileOf(f.File)}
+			var at sarifLocation
+			at.Physical.Artifact = fileOf(f.File)
 			if f.Line > 0 {
-				place.Region = &sarifRegion{f.Line, f.Column}
+				at.Physical.Region = &sarifRegion{f.Line, f.Column}
 			}
-			result.Locations = append(result.Locations, sarifLocation{place})
+			result.Locations = append(result.Locations, at)
 		}
 		run.Results = append(run.Results, result)
 	}
@@ -90,7 +90,3 @@ func fileOf(file string) sarifFile {
 	}
 	return sarifFile{URI: (&url.URL{Path: file}).String(), Base: "%SRCROOT%"}
 }
-
-// unlinked parts the brackets of text that SARIF would show as a link, [text](target): section
-// 3.11.6. The names in a message may come from another server.
-func unlinked(text string) string { return strings.ReplaceAll(text, "](", "] (") }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,59 +45,6 @@ func oneDocument(doc []byte) error {
 		return &Error{0, "the file is not JSON: " + err.Error(), "fix the JSON"}
 	}
 	return nil
-}
-
-// member is one name of a JSON object with its value, compact, and the position of the name.
-type member struct {
-	name  string
-	value json.RawMessage
-	at    int
-}
-
-// membersOf are the members of an object in the order of the text; of a repeated name the last
-// counts, as for encoding/json.
-func membersOf(doc []byte) ([]member, error) {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.New("not a JSON object")
-	}
-	var list []member
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string), at: int(decoder.InputOffset()) - 1}
-		m.at = max(0, bytes.LastIndexByte(doc[:m.at], '"'))
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return nil, err
-		}
-		var b bytes.Buffer
-		if err := json.Compact(&b, raw); err != nil {
-			return nil, err
-		}
-		m.value = b.Bytes()
-		list = slices.DeleteFunc(list, func(o member) bool { return o.name == m.name })
-		list = append(list, m)
-	}
-	return list, nil
-}
-
-// objectOf writes members as an object, without one of them.
-func objectOf(members []member, without ...string) string {
-	var parts []string
-	for _, m := range members {
-		if slices.Contains(without, m.name) {
-			continue
-		}
-		name, err := json.Marshal(m.name)
-		if err != nil {
-			continue // a string always marshals
-		}
-		parts = append(parts, string(name)+":"+string(m.value))
-	}
-	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // offsetOf is the byte at which the value of a path begins, or 0 where the document has none.

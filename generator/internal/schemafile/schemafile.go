@@ -15,6 +15,7 @@ import (
 	validator "github.com/google/jsonschema-go/jsonschema"
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
@@ -50,22 +51,28 @@ func Read(doc []byte) (Schema, error) {
 	if err := oneDocument(doc); err != nil {
 		return Schema{}, err
 	}
-	members, err := membersOf(doc)
+	read, err := ordered.Read(doc)
 	if err != nil {
 		return Schema{}, &Error{0, "the schema is not a JSON object",
 			"write an object, for example {\"type\": \"object\", …}"}
 	}
 	dialect := ""
+	var members ordered.Object
+	for _, m := range read {
+		// Of a repeated name the last counts, as for encoding/json.
+		members = slices.DeleteFunc(members, func(o ordered.Member) bool { return o.Key == m.Key })
+		members = append(members, m)
+	}
 	for _, m := range members {
-		switch m.name {
+		switch m.Key {
 		case "$schema":
-			if json.Unmarshal(m.value, &dialect) != nil ||
+			if json.Unmarshal(m.Value, &dialect) != nil ||
 				strings.TrimSuffix(dialect, "#") != jsonschema.Version {
-				return Schema{}, &Error{m.at, "the schema is not of draft 2020-12", "write " +
+				return Schema{}, &Error{m.At, "the schema is not of draft 2020-12", "write " +
 					jsonschema.Version + ", or remove $schema"}
 			}
 		case "$id":
-			return Schema{}, &Error{m.at, "$id has no effect for clients",
+			return Schema{}, &Error{m.At, "$id has no effect for clients",
 				"remove it; write references that begin with #"}
 		}
 	}
@@ -75,7 +82,7 @@ func Read(doc []byte) (Schema, error) {
 	if err := exact(doc); err != nil {
 		return Schema{}, err
 	}
-	w := Schema{Text: objectOf(members)}
+	w := Schema{Text: string(members.Text())}
 	var root struct {
 		Type       json.RawMessage            `json:"type"`
 		Properties map[string]json.RawMessage `json:"properties"`
