@@ -184,13 +184,14 @@ func Find(in FindInput) (Device, error)`,
 	},
 	{
 		Code:  BadTag,
-		Title: "bad schema tag",
+		Title: "bad schema tag or pattern",
 		Cause: "A key of a jsonschema tag or of //mcp:param is unknown, has a value that does not fit " +
 			"the type, or contradicts another key. A tag without a key is a description; mcpgen reports " +
 			"it if it resembles a key. mcpgen also reports a struct tag that Go does not parse to its " +
 			"end, because Go would ignore the limits after the mistake. A number in a schema beyond " +
 			"±(2^53-1) is an error too: JavaScript clients round it, and some model providers then " +
-			"reject the whole list of tools.",
+			"reject the whole list of tools. So is a pattern that JavaScript refuses with the flag u, " +
+			"or reads differently, also in a file that //mcp:schema names.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,

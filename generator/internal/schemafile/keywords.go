@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ecma"
 )
 
 // form is the form of a keyword's value.
@@ -79,6 +81,9 @@ type checker struct {
 	// fault is the first wrong value, and at is its path.
 	fault string
 	at    []string
+	// pattern is the first problem of a regular expression, and patternAt is its path.
+	pattern   *ecma.Problem
+	patternAt []string
 	// defaults are the paths of the schemas with a default.
 	defaults [][]string
 	// dynamic reports a $dynamicRef.
@@ -247,6 +252,8 @@ func (c *checker) value(f form, v any, path []string) {
 	case expression:
 		if _, err := regexp.Compile(s); !isText || err != nil {
 			c.refuse(path, "a regular expression of RE2 syntax")
+		} else if problem := ecma.Check(s); problem != nil && c.pattern == nil {
+			c.pattern, c.patternAt = problem, path
 		}
 	case reference:
 		if _, err := url.Parse(s); err != nil || !strings.HasPrefix(s, "#") {

@@ -40,8 +40,17 @@ type Error struct {
 // Error is the message.
 func (e *Error) Error() string { return e.Message }
 
+// PatternError is a regular expression that JavaScript refuses, or reads differently.
+type PatternError struct{ Fault Error }
+
+// Error is the message.
+func (e *PatternError) Error() string { return e.Fault.Message }
+
+// Unwrap returns the fault as a *Error.
+func (e *PatternError) Unwrap() error { return &e.Fault }
+
 // Read reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
-// refers to nothing outside itself and whose defaults fit it. An error is a *Error.
+// refers to nothing outside itself and whose defaults fit it. An error is a *Error, or wraps one.
 func Read(doc []byte) (Schema, error) {
 	if Deep(doc) {
 		return Schema{}, &Error{0, fmt.Sprintf("the schema has more than %d levels", maxDepth),
@@ -117,6 +126,10 @@ func usable(doc []byte) error {
 	}
 	if c.fault != "" {
 		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
+	}
+	if c.pattern != nil {
+		return &PatternError{Error{offsetOf(doc, c.patternAt), fmt.Sprintf(
+			"the pattern at %s has %s", pointerTo(c.patternAt), c.pattern), c.pattern.Fix()}}
 	}
 	if err := c.bounded(doc, tree); err != nil {
 		return err
