@@ -226,7 +226,7 @@ var mayImportBelow = map[string][]string{
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
-	"importer": {"directive", "emit", "schema", "writefiles",
+	"importer": {"directive", "ecma", "emit", "schema", "schemafile", "writefiles",
 		"/internal/structured"},
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},

@@ -226,6 +226,11 @@ func diffLists(cmd *cobra.Command, remote *remote, format report.Format, args []
 	if err != nil {
 		return err
 	}
+	for _, side := range sides {
+		if len(side.Skipped) > 0 {
+			return fmt.Errorf("a list is incomplete: %s", side.Skipped[0])
+		}
+	}
 	if format == report.Text {
 		differ, err := toollist.Diff(cmd.OutOrStdout(), sides[0], sides[1])
 		if err == nil && differ {

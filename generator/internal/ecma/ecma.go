@@ -60,6 +60,18 @@ func Check(pattern string) *Problem {
 	return problem
 }
 
+// Common returns a pattern in the common subset: the pattern itself, or its cure. It returns
+// nothing if there is none, as for a pattern that Go refuses.
+func Common(pattern string) string {
+	if _, err := regexp.Compile(pattern); err != nil {
+		return ""
+	}
+	if problem := Check(pattern); problem != nil {
+		return problem.Cure
+	}
+	return pattern
+}
+
 func rewrite(pattern string) (first *Problem, cure string) {
 	r := &rewriter{rest: pattern, names: map[string]bool{}}
 	for r.rest != "" {

@@ -63,6 +63,7 @@ func membersOf(doc []byte) ([]member, error) {
 		return nil, errors.New("not a JSON object")
 	}
 	var list []member
+	last := map[string]int{}
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
@@ -79,10 +80,10 @@ func membersOf(doc []byte) ([]member, error) {
 			return nil, err
 		}
 		m.value = b.Bytes()
-		list = slices.DeleteFunc(list, func(o member) bool { return o.name == m.name })
+		last[m.name] = m.at
 		list = append(list, m)
 	}
-	return list, nil
+	return slices.DeleteFunc(list, func(m member) bool { return last[m.name] != m.at }), nil
 }
 
 // objectOf writes members as an object, without one of them.

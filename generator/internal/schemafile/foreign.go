@@ -1,0 +1,133 @@
+package schemafile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ecma"
+)
+
+// Foreign reads a schema of another server: an object, or null for an empty one. It returns the
+// schema with two changes, and a note about each change of the second kind.
+//
+//   - A keyword with null is absent. Servers in Go write null for a nil slice or map.
+//   - A pattern has its equal in the common subset of Go and JavaScript, if there is one.
+func Foreign(doc []byte) (text []byte, notes []string, err error) {
+	if doc = bytes.TrimSpace(doc); len(doc) == 0 || isNull(doc) {
+		return []byte("{}"), nil, nil
+	}
+	if _, err := membersOf(doc); err != nil {
+		return nil, nil, err
+	}
+	f := &foreigner{}
+	text = f.schema(doc)
+	return text, f.notes, f.err
+}
+
+type foreigner struct {
+	notes []string
+	err   error
+}
+
+func isNull(value []byte) bool { return string(value) == "null" }
+
+// members replaces the members of an object. The function returns nil for a member to drop.
+func (f *foreigner) members(
+	doc []byte, edit func(member) (name string, value []byte),
+) json.RawMessage {
+	list, err := membersOf(doc)
+	if err != nil { // a value of another kind
+		return doc
+	}
+	var edited []member
+	for _, m := range list {
+		if name, value := edit(m); value != nil {
+			edited = append(edited, member{name: name, value: value})
+		}
+	}
+	return json.RawMessage(objectOf(edited))
+}
+
+func (f *foreigner) schema(doc []byte) json.RawMessage {
+	var types struct{ Type any }
+	_ = json.Unmarshal(doc, &types) // a value of another kind has no type
+	return f.members(doc, func(m member) (string, []byte) {
+		form := keywords[m.name]
+		if m.name == "default" && isNull(m.value) && types.Type != nil && types.Type != "null" {
+			if list, ok := types.Type.([]any); !ok || !slices.Contains(list, any("null")) {
+				return "", nil
+			}
+		}
+		if form != 0 && isNull(m.value) {
+			return "", nil
+		}
+		return m.name, f.value(form, m.value)
+	})
+}
+
+func (f *foreigner) value(form form, value json.RawMessage) json.RawMessage {
+	switch form {
+	case schemaForm:
+		return f.schema(value)
+	case schemas:
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil {
+			return value
+		}
+		list = slices.DeleteFunc(list, func(item json.RawMessage) bool { return isNull(item) })
+		if len(list) == 0 {
+			return nil
+		}
+		for i, item := range list {
+			list[i] = f.schema(item)
+		}
+		return f.encoded(list)
+	case named, pattern:
+		return f.members(value, func(m member) (string, []byte) {
+			if form == pattern {
+				m.name = f.pattern(m.name)
+			}
+			if isNull(m.value) {
+				return m.name, []byte("{}")
+			}
+			return m.name, f.schema(m.value)
+		})
+	case needs, dependencies:
+		return f.members(value, func(m member) (string, []byte) {
+			if isNull(m.value) {
+				return "", nil
+			}
+			return m.name, f.schema(m.value)
+		})
+	case expression:
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			return value
+		}
+		return f.encoded(f.pattern(text))
+	}
+	return value
+}
+
+// encoded is a value that JSON can hold.
+func (f *foreigner) encoded(value any) json.RawMessage {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil && f.err == nil {
+		f.err = err
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// pattern is the equal of a pattern in the common subset, or the pattern.
+func (f *foreigner) pattern(text string) string {
+	common := ecma.Common(text)
+	if common == "" || common == text {
+		return text
+	}
+	f.notes = append(f.notes, fmt.Sprintf("wrote the pattern %+q as %+q", text, common))
+	return common
+}
