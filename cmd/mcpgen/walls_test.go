@@ -256,8 +256,8 @@ var mayImportBelow = map[string][]string{
 	"mutate": {"/internal/mutant"},
 	// It writes the generated parts of docs/reference, from both sides: the one package of the
 	// generator that imports the runtime.
-	"docs": {"diag", "directive", "schema", "/runtime", "/runtime/access", "/runtime/decode",
-		"/runtime/identity", "/runtime/toolset"},
+	"docs": {"diag", "directive", "providers", "schema", "/runtime", "/runtime/access",
+		"/runtime/decode", "/runtime/identity", "/runtime/toolset"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its

@@ -34,7 +34,8 @@ var pages = []page{
 	{"audit-events.md", map[string]func(string) (string, error){
 		"fields": eventFields, "arguments": argumentFields, "words": eventWords}},
 	{"manifest.md", map[string]func(string) (string, error){"fields": manifestFields}},
-	{"schemas.md", map[string]func(string) (string, error){"rules": schemaRules}},
+	{"schemas.md", map[string]func(string) (string, error){
+		"rules": schemaRules, "providers": providerRules}},
 	{"limits.md", map[string]func(string) (string, error){"limits": limits}},
 	{"errors.md", map[string]func(string) (string, error){
 		"codes": errorCodes, "denials": denials, "calls": callErrors, "http": httpErrors}},

@@ -44,7 +44,7 @@ func TestProvidersUseTheToolsOfTheExamples(t *testing.T) {
 			t.Errorf("%s: mcpToTool: %s", tool.Name, verdict["mcpToTool"])
 		}
 		for _, provider := range providers.Names() {
-			problems, err := providers.Check(provider, tool.Schema)
+			problems, err := providers.Check(provider, tool.Name, tool.Schema)
 			if err != nil {
 				t.Fatal(err)
 			}
