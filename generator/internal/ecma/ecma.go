@@ -80,13 +80,13 @@ func rewrite(pattern string) (first *Problem, cure string) {
 	if r.stuck {
 		return r.first, ""
 	}
-	return r.first, r.out
+	return r.first, string(r.out)
 }
 
 // rewriter reads a pattern as package regexp/syntax does, and writes it in the common subset.
 type rewriter struct {
 	rest  string
-	out   string
+	out   []byte
 	first *Problem
 	stuck bool // a part cannot be written
 
@@ -120,7 +120,7 @@ func (r *rewriter) take(n int) string {
 // operand writes a text that a quantifier may follow.
 func (r *rewriter) operand(text string) {
 	r.begin, r.whole = len(r.out), true
-	r.out += text
+	r.out = append(r.out, text...)
 }
 
 // assertion writes a text that a quantifier may follow in Go alone.
@@ -149,12 +149,12 @@ func (r *rewriter) token() {
 	case '(':
 		r.open()
 	case ')':
-		r.out += r.take(1)
+		r.out = append(r.out, r.take(1)...)
 		last := len(r.outer) - 1
 		r.begin, r.whole = r.group, true
 		r.flags, r.outer = r.outer[last], r.outer[:last]
 	case '|':
-		r.out += r.take(1)
+		r.out = append(r.out, r.take(1)...)
 	case '^', '$':
 		r.stuck = r.stuck || r.lines // no other text matches at the begin or end of a line
 		r.assertion(r.take(1))
@@ -181,10 +181,11 @@ func (r *rewriter) token() {
 // in Go alone.
 func (r *rewriter) quantifier(text string) {
 	if !r.whole {
-		r.problem(r.out[r.begin:]+text, refused)
-		r.out = r.out[:r.begin] + "(?:" + r.out[r.begin:] + ")"
+		last := string(r.out[r.begin:])
+		r.problem(last+text, refused)
+		r.out = append(r.out[:r.begin], "(?:"+last+")"...)
 	}
-	r.out += text
+	r.out = append(r.out, text...)
 	r.whole = false
 }
 
@@ -241,7 +242,7 @@ func (r *rewriter) open() {
 func (r *rewriter) push(text string) {
 	r.outer = append(r.outer, r.flags)
 	r.group = len(r.out)
-	r.out += text
+	r.out = append(r.out, text...)
 }
 
 // escape rewrites a part that begins with a backslash, outside of a class.

@@ -144,6 +144,9 @@ func (w *writer) schemaOf(tool string, text json.RawMessage, input bool) (s file
 	if err := json.Unmarshal(text, &root); err != nil {
 		return s, err
 	}
+	if input && root.Type != nil && root.Type != "object" {
+		return s, errors.New("its type is not object")
+	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	if root.Type == nil && input {
