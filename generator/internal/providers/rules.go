@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Rule is a rule of a provider's API. The API refuses each request with a tool that breaks the
@@ -140,7 +141,8 @@ var (
 // keyCure proposes a name for a property, if one is near.
 func keyCure(key string) string {
 	near := strings.Trim(notKey.ReplaceAllString(key, "_"), "_.-")
-	if !propertyKey.MatchString(near) {
+	foreign := strings.ContainsFunc(key, func(c rune) bool { return c > unicode.MaxASCII })
+	if foreign || !propertyKey.MatchString(near) {
 		return "name it with letters, digits, _, . and -, at most 64 characters"
 	}
 	return "name it with letters, digits, _, . and -, for example " + near

@@ -156,7 +156,7 @@ func TestRefusedPartsAreFoundAtEachPlace(t *testing.T) {
 
 func TestKeyCuresAreTaken(t *testing.T) {
 	for key, near := range map[string]string{"$filter": "filter", "rule_name[]": "rule_name",
-		"@type": "type", "größe": "gr_e", "a b": "a_b", "世": "", strings.Repeat("k", 65): ""} {
+		"@type": "type", "größe": "", "a b": "a_b", "世": "", strings.Repeat("k", 65): ""} {
 		if cure := keyCure(key); near != "" && !strings.HasSuffix(cure, "for example "+near) ||
 			near == "" && strings.Contains(cure, "example") {
 			t.Errorf("%s: %s", key, cure)

@@ -40,7 +40,8 @@ type Error struct {
 // Error is the message.
 func (e *Error) Error() string { return e.Message }
 
-// PatternError is a regular expression that JavaScript refuses, or reads differently.
+// PatternError is a regular expression that Go or JavaScript refuses, or that JavaScript reads
+// differently.
 type PatternError struct{ Fault Error }
 
 // Error is the message.
@@ -128,8 +129,8 @@ func usable(doc []byte) error {
 		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
 	}
 	if c.pattern != nil {
-		return &PatternError{Error{offsetOf(doc, c.patternAt), fmt.Sprintf(
-			"the pattern at %s has %s", pointerTo(c.patternAt), c.pattern), c.pattern.Fix()}}
+		c.pattern.Fault.Offset = offsetOf(doc, c.patternAt)
+		return c.pattern
 	}
 	if err := c.bounded(doc, tree); err != nil {
 		return err
