@@ -170,6 +170,10 @@ func (w *writer) schemaOf(tool string, text json.RawMessage, input bool) (s file
 		return s, err
 	}
 	s.text = append(escaped(indented.String()), '\n')
+	var fault *schemafile.Error
+	if _, err := schemafile.Read(s.text); errors.As(err, &fault) && fault.Invalid() {
+		return s, err
+	}
 	if !input {
 		return s, nil
 	}

@@ -40,6 +40,11 @@ type Error struct {
 // Error is the message.
 func (e *Error) Error() string { return e.Message }
 
+const invalid = "the schema is not valid under JSON Schema 2020-12: "
+
+// Invalid reports a schema that no program could use. Other errors are limits of mcpgen.
+func (e *Error) Invalid() bool { return strings.HasPrefix(e.Message, invalid) }
+
 // PatternError is a regular expression that Go or JavaScript refuses, or that JavaScript reads
 // differently.
 type PatternError struct{ Fault Error }
@@ -116,7 +121,6 @@ func usable(doc []byte) error {
 	if err := decoder.Decode(&tree); err != nil {
 		return &Error{0, err.Error(), "fix the JSON"}
 	}
-	const invalid = "the schema is not valid under JSON Schema 2020-12: "
 	c := &checker{applied: map[string][]string{}, paths: map[string][]string{},
 		objects: map[string]map[string]any{}}
 	c.schema(tree, nil)
