@@ -227,8 +227,8 @@ func diffLists(cmd *cobra.Command, remote *remote, format report.Format, args []
 		return err
 	}
 	for _, side := range sides {
-		if len(side.Skipped) > 0 {
-			return fmt.Errorf("a list is incomplete: %s", side.Skipped[0])
+		for _, note := range side.Skipped {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
 		}
 	}
 	if format == report.Text {

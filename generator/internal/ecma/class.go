@@ -146,7 +146,7 @@ func (r *rewriter) class() {
 		r.problem(found.Part, found.Reason)
 	}
 	switch {
-	case r.fold || found.Part != "" && !fits:
+	case r.fold || found.Part != "" && (!fits || r.stuck):
 		r.stuck = stuck
 		r.ranges(parsed(part, r.fold))
 	case found.Part != "":

@@ -42,6 +42,8 @@ func TestPatternsOutsideOfTheCommonSubsetHaveCures(t *testing.T) {
 		{`[^]a]`, "[^]", `[^\]a]`},
 		{`[[:alpha:]_-]`, "[:alpha:]", `[A-Za-z_\-]`},
 		{`[[:^alpha:]]`, "[:^alpha:]", `[^A-Za-z]`},
+		{`[\x{20}-\x{10FFFF}]`, `\x{20}`, `[^\x00-\x1f]`},
+		{`[\x{0}-\x{10FFFF}]`, `\x{0}`, `[\d\D]`},
 		{`[[:^word:]a]`, "[:^word:]", `[\Wa]`},
 
 		{`^\s+$`, `\s`, `^[\t\n\f\r ]+$`},
