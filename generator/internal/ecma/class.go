@@ -246,7 +246,7 @@ func (r *rewriter) ranges(pairs []rune) {
 	r.operand(text + "]")
 }
 
-// inverse are the characters outside of sorted ranges.
+// inverse are the characters outside of sorted ranges that end at the last character.
 func inverse(pairs []rune) (others []rune) {
 	next := rune(0)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -254,9 +254,6 @@ func inverse(pairs []rune) (others []rune) {
 			others = append(others, next, pair[0]-1)
 		}
 		next = pair[1] + 1
-	}
-	if next <= unicode.MaxRune {
-		others = append(others, next, unicode.MaxRune)
 	}
 	return others
 }

@@ -67,6 +67,8 @@ func TestPatternsOutsideOfTheCommonSubsetHaveCures(t *testing.T) {
 		{`(?m)\Aa\z`, `(?m)`, `^a$`},
 		{`(?U)a+`, `(?U)`, `a+`},
 		{`(?i)\p{Lu}`, `(?i)`, ""},
+		{`(?i)[k][1][^\n][\s\S]`, `(?i)`, "[Kk\u212a][1][^\\n][\\d\\D]"},
+		{`(?i)[^\x00-\x{10FFFF}]`, `(?i)`, ""},
 		{`(?i)\w`, `(?i)`, "[0-9A-Z_a-zſ\u212a]"},
 	} {
 		if _, err := regexp.Compile(test.pattern); err != nil {
