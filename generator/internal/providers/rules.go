@@ -34,8 +34,7 @@ const seen = "2026-11-29"
 var (
 	anthropicKeys = &Rule{"anthropic", "The names of properties match `^[a-zA-Z0-9_.-]{1,64}$`. " +
 		"Reports are about the root, and mcpgen checks every level.",
-		"https://github.com/aws-solutions-library-samples/" +
-			"accelerated-intelligent-document-processing-on-aws/issues/709", seen, true}
+		"https://github.com/anthropics/claude-code/issues/79418", seen, true}
 	anthropicRoot = &Rule{"anthropic", "The root has no `anyOf`, `oneOf` and `allOf`.",
 		"https://github.com/anthropics/claude-code/issues/5319", seen, true}
 	anthropicName = &Rule{"anthropic", "The name of a tool matches `^[a-zA-Z0-9_-]{1,64}$`.",
@@ -46,16 +45,17 @@ var (
 		"https://portkey.ai/error-library/input-validation-error-10046", seen, false}
 	geminiName = &Rule{"gemini", "The name of a tool begins with a letter or `_`, and has letters, " +
 		"digits, `_`, `.` and `-`, at most 64 characters.",
-		"https://cloud.google.com/vertex-ai/generative-ai/docs/reference/java/latest/" +
-			"com.google.cloud.vertexai.api.FunctionDeclarationOrBuilder", seen, false}
+		"https://github.com/google-gemini/gemini-cli/issues/7869", seen, false}
 	geminiEnum = &Rule{"gemini", "No value of an `enum` is the empty string.",
 		"https://github.com/apify/apify-mcp-server/issues/353", seen, false}
+	geminiItems = &Rule{"gemini", "A schema of type `array` has `items`.",
+		"https://github.com/cline/cline/issues/7339", seen, false}
 )
 
 // Rules returns the rules of the APIs, by provider.
 func Rules() []Rule {
 	return []Rule{*anthropicKeys, *anthropicRoot, *anthropicName, *geminiName, *geminiEnum,
-		*openAIRoot, *openAIName}
+		*geminiItems, *openAIRoot, *openAIName}
 }
 
 // roots are the rules about the root of a schema, with their keywords.
@@ -123,6 +123,9 @@ func api(provider string) func(*document, node) {
 			if slices.Contains(asList(n.object["enum"]), any("")) {
 				d.refused(geminiEnum, n, "remove the empty value and make the argument optional, or "+
 					"give the value a text such as none", "the enum has an empty string")
+			}
+			if slices.Contains(types(n.object), "array") && n.object["items"] == nil {
+				d.refused(geminiItems, n, "write items", "the list has no items")
 			}
 		}
 	}

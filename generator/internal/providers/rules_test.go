@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -98,13 +99,21 @@ func TestRefusedPartsAreFoundAtEachPlace(t *testing.T) {
 	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	places := slices.Concat(single, lists, tables)
 	for range 3000 {
-		var badKeys, emptyEnums []string
+		var badKeys, emptyEnums, noItems []string
 		var schema func(depth int, at string) map[string]any
 		schema = func(depth int, at string) map[string]any {
 			s := map[string]any{"default": map[string]any{"properties": map[string]any{"@": 1}}}
 			if random.IntN(4) == 0 {
 				s["enum"] = []any{"x", ""}
 				emptyEnums = append(emptyEnums, at)
+			}
+			if random.IntN(4) == 0 {
+				s["type"] = []any{"array", "null"}
+				defer func() {
+					if s["items"] == nil {
+						noItems = append(noItems, at)
+					}
+				}()
 			}
 			if depth == 0 {
 				return s
@@ -134,13 +143,12 @@ func TestRefusedPartsAreFoundAtEachPlace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		compare := func(provider, end string, places []string) {
+		compare := func(provider string, byEnd map[string][]string) {
 			var want []string
-			for _, place := range places {
-				if place == "" {
-					place = "the root"
+			for end, places := range byEnd {
+				for _, place := range places {
+					want = append(want, "at "+cmp.Or(place, "the root")+", "+end)
 				}
-				want = append(want, "at "+place+", "+end)
 			}
 			got := refusals(t, provider, "find", string(text))
 			slices.Sort(got)
@@ -149,8 +157,9 @@ func TestRefusedPartsAreFoundAtEachPlace(t *testing.T) {
 				t.Fatalf("%s: %s\n got %q\nwant %q", provider, text, got, want)
 			}
 		}
-		compare("anthropic", "the name does not match "+valid.String(), badKeys)
-		compare("gemini", "the enum has an empty string", emptyEnums)
+		compare("anthropic", map[string][]string{"the name does not match " + valid.String(): badKeys})
+		compare("gemini", map[string][]string{"the enum has an empty string": emptyEnums,
+			"the list has no items": noItems})
 	}
 }
 

@@ -48,6 +48,11 @@ func TestProvidersUseTheToolsOfTheExamples(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if provider == "gemini" { // its library has no rule of the API
+				problems = slices.DeleteFunc(problems, func(p providers.Problem) bool {
+					return p.Rule != nil
+				})
+			}
 			usable := !slices.Contains(tool.except, provider)
 			if reason := verdict[provider]; (reason == "") != usable {
 				t.Errorf("%s: the library of %s: %q, want usable %t", tool.Name, provider, reason, usable)
