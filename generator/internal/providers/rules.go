@@ -82,7 +82,8 @@ var names = map[string]struct {
 }
 
 // rootCure is the cure of a choice at the root of a schema.
-const rootCure = "remove %s from the root: write the condition into the description, and check " +
+const rootCure = "remove %s from the root, or oneof_required= and anyof_required= from the " +
+	"tags: write the condition into the description, and check " +
 	"the arguments in the handler"
 
 // toolName reports a name that the provider refuses.
@@ -140,6 +141,9 @@ var (
 	propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	notKey      = regexp.MustCompile(`[^a-zA-Z0-9_.-]+`)
 )
+
+// TakesProperty reports whether each provider takes a property of this name.
+func TakesProperty(name string) bool { return propertyKey.MatchString(name) }
 
 // keyCure proposes a name for a property, if one is near.
 func keyCure(key string) string {
