@@ -35,6 +35,8 @@ type Result struct {
 	// what only their files are printed from: schemas too, unless Options.Schemas is set.
 	Services    []model.Service
 	Diagnostics diag.List // sorted
+	// Warnings are in the order of Services. There are none if there are diagnostics.
+	Warnings []Warning
 	// Files are the generated files that the disk does not have yet. If there are diagnostics, they
 	// are the error files of the packages with diagnostics instead.
 	Files []emit.File
@@ -65,12 +67,17 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 	}
 	var r Result
 	files := make([][]emit.File, len(program.Roots))
+	warned := make([][]Warning, len(program.Roots))
 	packages := make([]*scan.Package, len(program.Roots))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	generate := func(i int) {
 		group.Go(func() (err error) {
-			files[i], err = generated(program, &packages[i].Service, o.Schemas)
+			service := &packages[i].Service
+			if warned[i], err = warnings(*service); err != nil {
+				return err
+			}
+			files[i], err = generated(program, service, o.Schemas)
 			return err
 		})
 	}
@@ -132,7 +139,8 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 		return Result{}, err
 	}
 	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
-	r.packages = cacheable(program, packages)
+	r.packages = cacheable(program, packages, warned)
+	r.Warnings = slices.Concat(warned...)
 	return r, nil
 }
 

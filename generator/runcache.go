@@ -86,7 +86,9 @@ func runEdited(ctx context.Context, o Options, edited, rest []runcache.Package) 
 
 // cacheable returns what the run cache keeps of the packages. It leaves out a package without files
 // in this build, which the patterns may or may not match.
-func cacheable(program *load.Program, packages []*scan.Package) []runcache.Package {
+func cacheable(
+	program *load.Program, packages []*scan.Package, warned [][]Warning,
+) []runcache.Package {
 	var list []runcache.Package
 	for i, root := range program.Roots {
 		if len(root.Files) == 0 {
@@ -101,7 +103,7 @@ func cacheable(program *load.Program, packages []*scan.Package) []runcache.Packa
 		var outline *check.Outline
 		if s := packages[i].Service; packages[i].Serves {
 			o := check.OutlineOf(s)
-			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0
+			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0 || len(warned[i]) > 0
 			if s.Server.Client != "" {
 				p.Uses = append(p.Uses, filepath.Join(s.Dir, filepath.FromSlash(s.Server.Client)))
 			}

@@ -215,17 +215,19 @@ var mayImportBelow = map[string][]string{
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance"},
 	"ordered":    {},
-	"schemafile": {"ordered", "schema"},
-	"codec":      {"gotype", "model", "schema"},
-	"naming":     {},
-	"gotype":     {"model"},
-	"check":      {"diag", "model", "/internal/uritemplate"},
-	"document":   {"directive", "model", "ordered"},
-	"emit":       {"diag", "document", "model", "naming", "/sourcehash"},
-	"schema": {"gotype", "model", "naming", "schema/internal/structtag",
+	"schemafile": {"ecma", "ordered", "schema"},
+	// It compares regular expressions of two languages.
+	"ecma":     {"/internal/hiddentext"},
+	"codec":    {"gotype", "model", "schema"},
+	"naming":   {},
+	"gotype":   {"model"},
+	"check":    {"diag", "model", "/internal/uritemplate"},
+	"document": {"directive", "model", "ordered"},
+	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
+	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
-	"importer": {"directive", "emit", "ordered", "schema", "writefiles",
+	"importer": {"directive", "ecma", "emit", "ordered", "schema", "schemafile", "writefiles",
 		"/internal/structured"},
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
@@ -255,8 +257,8 @@ var mayImportBelow = map[string][]string{
 	"mutate": {"/internal/mutant"},
 	// It writes the generated parts of docs/reference, from both sides: the one package of the
 	// generator that imports the runtime.
-	"docs": {"diag", "directive", "schema", "/runtime", "/runtime/access", "/runtime/decode",
-		"/runtime/identity", "/runtime/toolset"},
+	"docs": {"diag", "directive", "providers", "schema", "/runtime", "/runtime/access",
+		"/runtime/decode", "/runtime/identity", "/runtime/toolset"},
 }
 
 // outside are the modules a package may link besides the standard library and go-sdk with its

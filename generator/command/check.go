@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/providers"
 	"github.com/mcpgen/mcpgen/generator/internal/report"
+	"github.com/mcpgen/mcpgen/internal/escape"
 )
 
 func newCheck() *cobra.Command {
@@ -28,12 +28,14 @@ func newCheck() *cobra.Command {
 		Long: `check generates without writing. It prints the findings, and the differences between the
 generated files and those on disk. Run it in CI.
 
-With --clients it also checks the input schemas of tools against the strict modes of model
-providers: openai, anthropic and gemini. mcpgen explain MCP050 has the rules.
+A tool that the API of a model provider refuses ends each session that offers it. check warns of
+such tools, and so does mcpgen itself. With --clients, these are errors for the named providers:
+openai, anthropic and gemini. check then also applies the other rules of their APIs, and those of
+their strict modes. mcpgen explain MCP050 has the rules.
 
 Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`,
 		Example: `  mcpgen check ./...            for CI
-  mcpgen check --clients=openai,anthropic,gemini ./...  also check schemas for strict modes`,
+  mcpgen check --clients=openai,anthropic,gemini ./...  also check tools for providers`,
 		RunE: func(cmd *cobra.Command, patterns []string) (err error) {
 			defer func() { err = findings.Close(cmd, err) }()
 			findings.Text(cmd) // before all output
@@ -61,16 +63,17 @@ Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`
 				}
 			}
 			findings.Stale(cmd, differences, "run go generate, or mcpgen, and commit the result")
+			warn(cmd, &findings, result.Warnings, clients...)
 			return usable(cmd, &findings, result.Services, clients)
 		},
 	}
 	command.Flags().StringSliceVar(&clients, "clients", nil,
-		"check the input schemas for the strict modes of openai, anthropic and gemini")
+		"check the tools for the APIs and the strict modes of openai, anthropic and gemini")
 	findings.Flag(command)
 	return command
 }
 
-// usable prints which tools the strict mode of a client cannot use.
+// usable prints which tools a provider cannot use.
 func usable(
 	cmd *cobra.Command, findings *commandline.Reporter, services []model.Service, clients []string,
 ) (err error) {
@@ -83,14 +86,13 @@ func usable(
 				}
 			}
 			for _, client := range clients {
-				problems, err := providers.Check(client, schema)
+				problems, err := providers.Check(client, tool.Name, schema)
 				if err != nil {
 					return err
 				}
 				for _, p := range problems {
 					f := report.Finding{Code: string(diag.ProviderSchema), Level: report.Error,
-						Message: fmt.Sprintf("%s cannot use tool %s in strict mode: at %s, %s", client,
-							tool.Name, cmp.Or(p.Pointer, "the root"), p.Message), Cure: p.Cure}
+						Message: p.Refuses(tool.Name, client), Cure: p.Cure}
 					addAt(cmd, findings, tool.Pos, f, f.Code+": "+f.Message+"\n\tfix: "+f.Cure)
 				}
 			}
@@ -99,12 +101,30 @@ func usable(
 	return nil
 }
 
+// warn prints which tools some providers refuse. It leaves out the providers in except, whose
+// findings are errors.
+func warn(cmd *cobra.Command, findings *commandline.Reporter, warnings []generator.Warning,
+	except ...string) {
+	for _, w := range warnings {
+		who := slices.DeleteFunc(slices.Clone(w.Providers), func(provider string) bool {
+			return slices.Contains(except, provider)
+		})
+		if len(who) == 0 {
+			continue
+		}
+		f := report.Finding{Code: string(diag.ProviderSchema), Level: report.Warning,
+			Message: w.Refuses(w.Tool, who...), Cure: w.Cure}
+		addAt(cmd, findings, w.Pos, f, "warning: "+f.Code+": "+f.Message+"\n\tfix: "+f.Cure)
+	}
+}
+
 // addAt adds a finding at a place. With the format text, it prints the text there.
 func addAt(cmd *cobra.Command, findings *commandline.Reporter, at model.Position,
 	f report.Finding, text string) {
 	f.File, f.Line, f.Column = at.File, at.Line, at.Col
 	findings.Add(f)
 	if findings.Text(cmd) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d:%d: %s\n", relative(at.File), at.Line, at.Col, text)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d:%d: %s\n", relative(at.File), at.Line, at.Col,
+			escape.Text(text))
 	}
 }

@@ -140,6 +140,7 @@ func generate(cmd *cobra.Command, findings *commandline.Reporter, patterns []str
 		fmt.Fprintf(cmd.ErrOrStderr(), "run go mod tidy: generated code needs %s, whose module "+
 			"is not in go.mod\n", result.Unprovided[0])
 	}
+	warn(cmd, findings, result.Warnings)
 	return findings.Result(cmd, result)
 }
 

@@ -214,6 +214,11 @@ func diffLists(cmd *cobra.Command, remote *remote, format report.Format, args []
 	if err != nil {
 		return err
 	}
+	for _, side := range sides {
+		for _, note := range side.Skipped {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
+		}
+	}
 	if format == report.Text {
 		differ, err := toollist.Diff(cmd.OutOrStdout(), sides[0], sides[1])
 		if err == nil && differ {

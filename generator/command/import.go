@@ -34,6 +34,9 @@ import does not choose who may call a tool. Each directive has minrole=FILL_IN, 
 with the line of each tool until you write its access rule there. Each handler returns an error
 until you write its body.
 
+In a schema, null stands for an absent keyword, as servers in Go write it. A pattern becomes an
+equal one for Go and JavaScript, with a note. import skips a tool that it cannot read, with a note.
+
 import overwrites files only with --force. It writes all files or none. It sends headers to the
 scheme and host of the URL only, by https or to the same machine.
 
@@ -69,7 +72,7 @@ Exit codes: 0 done; 2 usage error or failure.`,
 			result, err := importer.Import(options(lists[0], importer.Options{
 				Dir: dir, Package: name, Force: force,
 			}))
-			for _, note := range result.Notes {
+			for _, note := range append(lists[0].Skipped, result.Notes...) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
 			}
 			var exist *importer.ExistError

@@ -2,6 +2,7 @@ package extension
 
 import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/ecma"
 	"github.com/mcpgen/mcpgen/generator/internal/importer"
 )
 
@@ -39,3 +40,6 @@ func Unique(name string, taken func(string) bool) string { return importer.Uniqu
 
 // NearDirective reports whether a line of a comment, markers included, is nearly a directive.
 func NearDirective(comment string) bool { return len(directive.Misses(comment)) > 0 }
+
+// Pattern is a foreign regular expression as Go and JavaScript read it alike, or nothing.
+func Pattern(text string) string { return ecma.Common(text) }

@@ -40,14 +40,18 @@ func (w *writer) textTags(s *openapi3.Schema) (tags []string) {
 		tags = append(tags, "format="+s.Format)
 	}
 	tags = append(tags, countTags("Length", s.MinLength, s.MaxLength)...)
-	if s.Pattern != "" {
-		if _, err := regexp.Compile(s.Pattern); err != nil || len(tag("pattern", s.Pattern)) == 0 {
-			w.note("left out a pattern that Go does not support: %+q", s.Pattern)
-		} else {
-			tags = append(tags, tag("pattern", s.Pattern)...)
-		}
+	common := extension.Pattern(s.Pattern)
+	pattern := tag("pattern", common)
+	switch {
+	case s.Pattern == "":
+		return tags
+	case common == "" || len(pattern) == 0:
+		w.note("left out a pattern that Go and JavaScript do not read alike: %+q", s.Pattern)
+		return tags
+	case common != s.Pattern:
+		w.note("wrote the pattern %+q as %+q", s.Pattern, common)
 	}
-	return tags
+	return append(tags, pattern...)
 }
 
 // enumTags are the values of an enum, or none if a value has another type.

@@ -168,13 +168,14 @@ func Find(in FindInput) (Device, error)`,
 			"no schema.",
 	},
 	BadTag: {
-		Title: "bad schema tag",
+		Title: "bad schema tag or pattern",
 		Cause: "A key of a jsonschema tag or of //mcp:param is unknown, has a value that does not fit " +
 			"the type, or contradicts another key. A tag without a key is a description; mcpgen reports " +
 			"it if it resembles a key. mcpgen also reports a struct tag that Go does not parse to its " +
 			"end, because Go would ignore the limits after the mistake. A number in a schema beyond " +
 			"±(2^53-1) is an error too: JavaScript clients round it, and some model providers then " +
-			"reject the whole list of tools.",
+			"reject the whole list of tools. So is a pattern that JavaScript refuses with the flag u, " +
+			"or reads differently, also in a file that //mcp:schema names.",
 		Example: `type FindInput struct {
 	Limit int ` + "`" + `jsonschema:"minimum=10,maximum=1"` + "`" + `
 }`,
@@ -576,16 +577,26 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"parameter.",
 	},
 	ProviderSchema: {
-		Title: "input schema that the strict mode of a provider cannot use",
-		Cause: "Only mcpgen check --clients reports this code. It checks the input schemas of tools " +
-			"against the libraries that translate them for the strict modes of OpenAI, Anthropic and " +
-			"Gemini. The message contains the provider and the JSON Pointer of the part. OpenAI requires " +
-			"closed objects, all of whose properties are required or may be null. Anthropic requires a " +
-			"type for each value. Gemini knows few keywords, and enums of strings only.",
+		Title: "tool that a model provider cannot use",
+		Cause: "The message contains the provider and the JSON Pointer of the part. " +
+			"A provider can refuse each request with the tool, or have no strict mode for it.\n\n" +
+			"The APIs refuse some names of properties and tools, a choice such as anyOf at the root of " +
+			"the input schema, and an empty value of an enum. A client offers the tools of all its " +
+			"servers in one request, so one such tool ends the session. mcpgen and mcpgen check warn " +
+			"of such names of properties and of such roots. The exit code stays 0. The reference about " +
+			"schemas has a table of all rules, with sources.\n\n" +
+			"With mcpgen check --clients these rules are errors for the named providers. It also " +
+			"checks the input schemas against the libraries that translate them for strict modes. " +
+			"OpenAI requires closed objects, all of whose properties are required or may be null. " +
+			"Anthropic requires a type for each value. Gemini knows few keywords, and enums of strings " +
+			"only.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:param limit default=50
 func Find(ctx context.Context, text string, limit int) ([]string, error)`,
-		Cure: "Write optional=null on //mcp:server: optional arguments of the package may then be " +
+		Cure: "Rename a property in its json tag, its parameter or its schema file. Rename a tool by " +
+			"name= of //mcp:tool. In place of a choice at the root, write the condition into the " +
+			"description, and check the arguments in the handler.\n\n" +
+			"For strict modes, write optional=null on //mcp:server: optional arguments of the package may then be " +
 			"null. For one argument, write nullable in //mcp:param or in the jsonschema tag. Replace " +
 			"maps by lists of structs, and any by a concrete type. In a schema by hand, remove the " +
 			"keyword.",

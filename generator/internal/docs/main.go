@@ -34,7 +34,7 @@ var pages = []page{
 	{"audit-events.md", map[string]section{
 		"fields": eventFields, "arguments": argumentFields, "words": eventWords}},
 	{"manifest.md", map[string]section{"fields": manifestFields}},
-	{"schemas.md", map[string]section{"rules": schemaRules}},
+	{"schemas.md", map[string]section{"rules": schemaRules, "providers": providerRules}},
 	{"limits.md", map[string]section{"limits": limits}},
 	{"errors.md", map[string]section{
 		"codes": errorCodes, "denials": denials, "calls": callErrors, "http": httpErrors}},

@@ -65,9 +65,7 @@ func Import(o Options) (Result, error) {
 	}
 	w := &writer{Package: p, files: map[string]bool{}}
 	for _, t := range o.Tools {
-		if err := w.tool(t); err != nil {
-			return Result{}, err
-		}
+		w.tool(t)
 	}
 	if w.body.Len() == 0 {
 		return Result{Notes: w.notes}, errors.New("the list has no tools")

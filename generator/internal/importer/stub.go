@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/emit"
 	"github.com/mcpgen/mcpgen/generator/internal/ordered"
+	"github.com/mcpgen/mcpgen/generator/internal/schemafile"
 	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
@@ -25,22 +26,30 @@ const schemaDir = "schemas"
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // tool adds the files and the handler of one tool.
-func (w *writer) tool(t Tool) error {
+func (w *writer) tool(t Tool) {
 	switch {
 	case !toolName.MatchString(t.Name):
 		w.note("tool %+q is skipped: its name is not an MCP tool name", t.Name)
-		return nil
+		return
 	case w.met[t.Name]:
 		w.note("tool %s is skipped: the list has two tools with this name", t.Name)
-		return nil
+		return
 	}
 	if w.met == nil {
 		w.met = map[string]bool{}
 	}
 	w.met[t.Name] = true
-	s, err := schemaOf(t.Input, true)
+	s, err := w.schemaOf(t.Name, t.Input, true)
 	if err != nil {
-		return fmt.Errorf("tool %s: input schema: %w", t.Name, err)
+		w.note("tool %s is skipped: input schema: %s", t.Name, err)
+		return
+	}
+	var out fileSchema
+	if t.Output != nil {
+		if out, err = w.schemaOf(t.Name, t.Output, false); err != nil {
+			w.note("tool %s is skipped: output schema: %s", t.Name, err)
+			return
+		}
 	}
 	if Visible(t.Title) != t.Title ||
 		Visible(t.Description) != strings.Join(strings.Fields(t.Description), " ") {
@@ -86,11 +95,7 @@ func (w *writer) tool(t Tool) error {
 		fmt.Fprintf(&w.body, "%s\nfunc %s(ctx context.Context, req *mcp.CallToolRequest, "+
 			"%s %sInput) (*mcp.CallToolResult, any, error) {\nreturn nil, nil, %s\n}\n",
 			directives, name, in, name, failure)
-		return nil
-	}
-	out, err := schemaOf(t.Output, false)
-	if err != nil {
-		return fmt.Errorf("tool %s: output schema: %w", t.Name, err)
+		return
 	}
 	output := schemaDir + "/" + file + ".output.json"
 	w.schemas = append(w.schemas, emit.File{Path: output, Content: out.text})
@@ -101,7 +106,6 @@ func (w *writer) tool(t Tool) error {
 	fmt.Fprintf(&w.body, "%s output=%s\nfunc %s(ctx context.Context, %s %sInput) "+
 		"(%s, error) {\nreturn nil, %s\n}\n",
 		directives, output, name, in, name, result, failure)
-	return nil
 }
 
 // fileSchema is a schema that a file holds.
@@ -117,9 +121,9 @@ type property struct {
 	required     bool
 }
 
-// schemaOf reads a schema of a list. It drops $schema and $id, which mcpgen writes by itself or
-// not at all, and adds the type of the root of an input schema.
-func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
+// schemaOf reads a schema of a tool in a list. It drops $schema and $id, which mcpgen writes by
+// itself or not at all, and adds the type of the root of an input schema.
+func (w *writer) schemaOf(tool string, text json.RawMessage, input bool) (s fileSchema, err error) {
 	var root struct {
 		Type       any
 		Properties json.RawMessage
@@ -127,8 +131,12 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 
 		AdditionalProperties json.RawMessage
 	}
-	if len(text) == 0 || text[0] != '{' {
-		return s, errors.New("it is not a JSON object")
+	text, changes, err := schemafile.Foreign(text)
+	if err != nil {
+		return s, err
+	}
+	for _, change := range changes {
+		w.note("tool %s: %s", tool, change)
 	}
 	members, err := ordered.Read(text)
 	if err != nil {
@@ -136,6 +144,9 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 	}
 	if err := json.Unmarshal(text, &root); err != nil {
 		return s, err
+	}
+	if input && root.Type != nil && root.Type != "object" {
+		return s, errors.New("its type is not object")
 	}
 	members = slices.DeleteFunc(members, func(m ordered.Member) bool {
 		return m.Key == "$schema" || m.Key == "$id"
@@ -148,6 +159,10 @@ func schemaOf(text json.RawMessage, input bool) (s fileSchema, err error) {
 		return s, err
 	}
 	s.text = append(escaped(indented.String()), '\n')
+	var fault *schemafile.Error
+	if _, err := schemafile.Read(s.text); errors.As(err, &fault) && fault.Invalid() {
+		return s, err
+	}
 	if !input {
 		return s, nil
 	}

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -39,16 +40,14 @@ func (d *document) openAI(n node) {
 	s := n.object
 	kinds := types(s)
 	for _, keyword := range unsupported {
-		if _, ok := s[keyword]; ok {
+		if _, ok := s[keyword]; ok && !(n.pointer == "" && slices.Contains(
+			roots["openai"].keywords, keyword)) { // a rule of the API reports it
 			d.problem(n, plainer, "the keyword %s is not supported", keyword)
 		}
 	}
 	if n.pointer == "" {
 		if !slices.Equal(kinds, []string{"object"}) {
 			d.problem(n, "write \"type\": \"object\"", "the root has no type object")
-		}
-		if _, ok := s["anyOf"]; ok {
-			d.problem(n, plainer, "the root has anyOf")
 		}
 	} else if _, ok := s["$id"]; ok {
 		d.problem(n, "remove $id", "a part has an $id")
@@ -109,7 +108,7 @@ func (d *document) openAIObject(n node) {
 	for _, name := range sortedKeys(properties) {
 		if !slices.Contains(required, name) && !d.nullable(properties[name], nil) {
 			at := n
-			at.pointer += "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+			at.pointer += "/properties/" + escapePointer(name)
 			d.problem(at, optional, "the argument is optional and may not be null")
 		}
 	}
@@ -149,6 +148,11 @@ func (d *document) anthropic(n node) {
 	case "", "$defs", "allOf", "anyOf", "items", "oneOf", "properties":
 	default:
 		return // the library copies these to the description
+	}
+	for _, keyword := range roots["anthropic"].keywords {
+		if strings.HasPrefix(n.pointer, "/"+keyword+"/") {
+			return // a rule of the API reports the keyword
+		}
 	}
 	if n.object == nil {
 		d.problem(n, "write a schema", "a boolean is not a schema there")
@@ -206,7 +210,11 @@ func (d *document) gemini(n node) {
 	}
 	for _, key := range sortedKeys(s) {
 		if !slices.Contains(geminiKeys, key) {
-			d.problem(n, plainer, "the keyword %s is not supported", key)
+			cure := plainer
+			if n.pointer == "" && slices.Contains(roots["openai"].keywords, key) {
+				cure = fmt.Sprintf(rootCure, key)
+			}
+			d.problem(n, cure, "the keyword %s is not supported", key)
 		}
 	}
 	for _, value := range asList(s["enum"]) {
@@ -218,6 +226,8 @@ func (d *document) gemini(n node) {
 	kinds := types(s)
 	_, anyOf := s["anyOf"]
 	switch {
+	case len(kinds) > 0 && anyOf && n.pointer == "":
+		d.problem(n, fmt.Sprintf(rootCure, "anyOf"), "type stands beside anyOf")
 	case len(kinds) > 0 && anyOf:
 		d.problem(n, "write the type within the schemas of anyOf", "type stands beside anyOf")
 	case slices.Equal(kinds, []string{"null"}) && n.in != "anyOf":

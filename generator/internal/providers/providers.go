@@ -1,8 +1,10 @@
-// Package providers checks input schemas of tools against the strict modes of model providers: what
-// their libraries refuse to translate, or translate with another meaning.
+// Package providers checks tools against model providers. It has the rules of their APIs, and those
+// of their strict modes: what their libraries refuse to translate, or translate with another
+// meaning.
 package providers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,11 +15,34 @@ import (
 // Names returns the providers.
 func Names() []string { return slices.Sorted(maps.Keys(checks)) }
 
-// Problem is a part of a schema that a provider cannot use in strict mode.
+// Problem is a part of a tool that a provider cannot use.
 type Problem struct {
 	Pointer string // JSON Pointer into the schema; empty for the root
 	Message string
 	Cure    string
+	Rule    *Rule // of the API; nil for a problem in strict mode
+
+	aboutName bool // of the tool
+}
+
+// String is the end of a sentence about the tool.
+func (p Problem) String() string {
+	if p.aboutName {
+		return p.Message
+	}
+	return "at " + cmp.Or(p.Pointer, "the root") + ", " + p.Message
+}
+
+// Refuses is the sentence about providers that have a problem with a tool.
+func (p Problem) Refuses(tool string, providers ...string) string {
+	who := strings.Join(providers, " and ")
+	switch {
+	case p.Rule == nil:
+		return fmt.Sprintf("%s cannot use tool %s in strict mode: %s", who, tool, p)
+	case len(providers) > 1:
+		return fmt.Sprintf("%s refuse each request with tool %s: %s", who, tool, p)
+	}
+	return fmt.Sprintf("%s refuses each request with tool %s: %s", who, tool, p)
 }
 
 // checks are the checks of one schema, by provider. Each sees all schemas of a document.
@@ -27,23 +52,33 @@ var checks = map[string]func(*document, node){
 	"gemini":    (*document).gemini,
 }
 
-// Check returns the problems that a provider has with an input schema, in the order of pointers.
-func Check(provider string, schema []byte) ([]Problem, error) {
-	check := checks[provider]
-	if check == nil {
+// Check returns the problems that a provider has with a tool, by its input schema: first with its
+// name, then in the order of pointers.
+func Check(provider, tool string, schema []byte) ([]Problem, error) {
+	ofStrictMode := checks[provider]
+	if ofStrictMode == nil {
 		return nil, fmt.Errorf("unknown provider %q: write %s", provider,
 			strings.Join(Names(), ", "))
 	}
-	var root any
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return nil, fmt.Errorf("providers: %w", err)
+	d, err := read(schema)
+	if err != nil {
+		return nil, err
 	}
-	d := &document{root: root}
-	d.walk(node{value: root}, check)
+	d.toolName(provider, tool)
+	d.walk(node{value: d.root}, api(provider))
+	d.walk(node{value: d.root}, ofStrictMode)
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {
 		return strings.Compare(a.Pointer, b.Pointer)
 	})
 	return d.problems, nil
+}
+
+func read(schema []byte) (*document, error) {
+	d := &document{}
+	if err := json.Unmarshal(schema, &d.root); err != nil {
+		return nil, fmt.Errorf("providers: %w", err)
+	}
+	return d, nil
 }
 
 // document is one schema with its problems.
@@ -76,7 +111,7 @@ func (d *document) walk(n node, check func(*document, node)) {
 	child := func(value any, keyword string, path ...string) {
 		pointer := n.pointer
 		for _, step := range path {
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+			pointer += "/" + escapePointer(step)
 		}
 		d.walk(node{pointer: pointer, value: value, in: keyword}, check)
 	}
@@ -99,7 +134,12 @@ func (d *document) walk(n node, check func(*document, node)) {
 }
 
 func (d *document) problem(n node, cure, format string, args ...any) {
-	d.problems = append(d.problems, Problem{n.pointer, fmt.Sprintf(format, args...), cure})
+	d.problems = append(d.problems, Problem{Pointer: n.pointer,
+		Message: fmt.Sprintf(format, args...), Cure: cure})
+}
+
+func escapePointer(step string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
 }
 
 func asList(value any) []any {

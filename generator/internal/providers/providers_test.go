@@ -38,7 +38,7 @@ func TestCheckFindsEachPart(t *testing.T) {
 		{"a dialect", "gemini", `{"$schema":"x","type":"object","properties":{"a":{"const":1}}}`, ""},
 	}
 	for _, test := range tests {
-		problems, err := Check(test.provider, []byte(test.schema))
+		problems, err := Check(test.provider, "tool", []byte(test.schema))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +56,11 @@ func TestCheckFindsEachPart(t *testing.T) {
 }
 
 func TestCheckRefusesAnUnknownProviderAndBadJSON(t *testing.T) {
-	if _, err := Check("cohere", []byte("{}")); err == nil ||
+	if _, err := Check("cohere", "tool", []byte("{}")); err == nil ||
 		!strings.Contains(err.Error(), "write anthropic, gemini, openai") {
 		t.Error(err)
 	}
-	if _, err := Check("openai", []byte("{")); err == nil {
+	if _, err := Check("openai", "tool", []byte("{")); err == nil {
 		t.Error("no error")
 	}
 	if want := []string{"anthropic", "gemini", "openai"}; !slices.Equal(Names(), want) {

@@ -65,7 +65,7 @@ type Package struct {
 	// Uses are the directories of other packages that it depends on, as those that it imports.
 	Uses []string
 	// Unseen reports that the run has read other files as well, such as a schema by hand, which may
-	// have any name. Such a package counts as changed.
+	// have any name, or that each run prints warnings. Such a package counts as changed.
 	Unseen bool
 	// Outline is the caller's: what checks across packages need.
 	Outline json.RawMessage

@@ -103,13 +103,17 @@ func inside(root, path string) bool {
 
 // inFile reports the fault of a schema at its position.
 func (s *scanner) inFile(path string, text []byte, err error) {
-	place, cure := inText(path, text, 0), ""
+	place, cure, code := inText(path, text, 0), "", diag.BadSchemaFile
 	var bad *schemafile.Error
+	var pattern *schemafile.PatternError
+	if errors.As(err, &pattern) {
+		code = diag.BadTag
+	}
 	if errors.As(err, &bad) {
 		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}
-	if !s.reported(diag.BadSchemaFile, place) { // two tools may name one file
-		s.Findings.Add(diag.BadSchemaFile, place, cure, "%s", err)
+	if !s.reported(code, place) { // two tools may name one file
+		s.Findings.Add(code, place, cure, "%s", err)
 	}
 }
 

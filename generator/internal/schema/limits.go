@@ -18,6 +18,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/internal/ecma"
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 )
 
@@ -272,10 +273,6 @@ func (k keywords) lengths(s *jsonschema.Schema) {
 	}
 }
 
-// re2Only is syntax of Go's regular expressions that ECMA-262, which clients use, lacks or reads
-// differently.
-var re2Only = regexp.MustCompile(`\(\?[imsU-]|\(\?P<|\[\[:|\\[AzQEaC]|\\x\{`)
-
 func (k keywords) pattern(pattern string) {
 	if pattern == "" {
 		return
@@ -289,9 +286,12 @@ func (k keywords) pattern(pattern string) {
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 		return
 	}
-	if m := re2Only.FindString(pattern); m != "" {
-		k.bad("write a regular expression that is valid in Go and JavaScript",
-			"the pattern %s uses %s, which JavaScript does not support", pattern, m)
+	if problem := ecma.Check(pattern); problem != nil {
+		cure := problem.Fix()
+		if k.holder() == "field" && strings.ContainsAny(problem.Cure, `\\,`) {
+			cure += `; in a tag, a comma is written \\, and a backslash \\`
+		}
+		k.bad(cure, "the pattern %s has %s", pattern, problem)
 	}
 }
 

@@ -427,7 +427,7 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key",
 			"write maxLength=8"},
 		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( is malformed", ""},
-		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x uses (?i", ""},
+		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x has (?i), which JavaScript refuses", ""},
 		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"",
 			"did you mean minLength?"},
 		{"A string `jsonschema:\"minLength=3, maxLength=5\"`",

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/ecma"
 )
 
 // form is the form of a keyword's value.
@@ -79,6 +81,9 @@ type checker struct {
 	// fault is the first wrong value, and at is its path.
 	fault string
 	at    []string
+	// pattern is the first fault of a regular expression, and patternAt is its path.
+	pattern   *PatternError
+	patternAt []string
 	// defaults are the paths of the schemas with a default.
 	defaults [][]string
 	// dynamic reports a $dynamicRef.
@@ -245,8 +250,10 @@ func (c *checker) value(f form, v any, path []string) {
 			c.refuse(path, "a list")
 		}
 	case expression:
-		if _, err := regexp.Compile(s); !isText || err != nil {
-			c.refuse(path, "a regular expression of RE2 syntax")
+		if !isText {
+			c.refuse(path, "a regular expression")
+		} else if c.pattern == nil {
+			c.pattern, c.patternAt = patternFault(s, path), path
 		}
 	case reference:
 		if _, err := url.Parse(s); err != nil || !strings.HasPrefix(s, "#") {
@@ -271,6 +278,23 @@ func (c *checker) value(f form, v any, path []string) {
 			}
 		}
 	}
+}
+
+// patternFault is the fault of a regular expression without its offset, or nil.
+func patternFault(pattern string, path []string) *PatternError {
+	fault := Error{Message: "the pattern at " + pointerTo(path)}
+	if _, err := regexp.Compile(pattern); err != nil {
+		fault.Message += " is malformed: " + strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		fault.Cure = "write a regular expression that is valid in Go and JavaScript"
+		return &PatternError{fault}
+	}
+	problem := ecma.Check(pattern)
+	if problem == nil {
+		return nil
+	}
+	fault.Message += " has " + problem.String()
+	fault.Cure = problem.Fix()
+	return &PatternError{fault}
 }
 
 func (c *checker) number(f form, v any, path []string) {

@@ -41,8 +41,23 @@ type Error struct {
 // Error is the message.
 func (e *Error) Error() string { return e.Message }
 
+const invalid = "the schema is not valid under JSON Schema 2020-12: "
+
+// Invalid reports a schema that no program could use. Other errors are limits of mcpgen.
+func (e *Error) Invalid() bool { return strings.HasPrefix(e.Message, invalid) }
+
+// PatternError is a regular expression that Go or JavaScript refuses, or that JavaScript reads
+// differently.
+type PatternError struct{ Fault Error }
+
+// Error is the message.
+func (e *PatternError) Error() string { return e.Fault.Message }
+
+// Unwrap returns the fault as a *Error.
+func (e *PatternError) Unwrap() error { return &e.Fault }
+
 // Read reads a schema by hand: a JSON object, valid under the meta-schema of draft 2020-12, that
-// refers to nothing outside itself and whose defaults fit it. An error is a *Error.
+// refers to nothing outside itself and whose defaults fit it. An error is a *Error, or wraps one.
 func Read(doc []byte) (Schema, error) {
 	if Deep(doc) {
 		return Schema{}, &Error{0, fmt.Sprintf("the schema has more than %d levels", maxDepth),
@@ -113,7 +128,6 @@ func usable(doc []byte) error {
 	if err := decoder.Decode(&tree); err != nil {
 		return &Error{0, err.Error(), "fix the JSON"}
 	}
-	const invalid = "the schema is not valid under JSON Schema 2020-12: "
 	c := &checker{applied: map[string][]string{}, paths: map[string][]string{},
 		objects: map[string]map[string]any{}}
 	c.schema(tree, nil)
@@ -124,6 +138,10 @@ func usable(doc []byte) error {
 	}
 	if c.fault != "" {
 		return &Error{offsetOf(doc, c.at), invalid + c.fault, "fix the schema"}
+	}
+	if c.pattern != nil {
+		c.pattern.Fault.Offset = offsetOf(doc, c.patternAt)
+		return c.pattern
 	}
 	if err := c.bounded(doc, tree); err != nil {
 		return err

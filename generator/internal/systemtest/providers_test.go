@@ -44,9 +44,14 @@ func TestProvidersUseTheToolsOfTheExamples(t *testing.T) {
 			t.Errorf("%s: mcpToTool: %s", tool.Name, verdict["mcpToTool"])
 		}
 		for _, provider := range providers.Names() {
-			problems, err := providers.Check(provider, tool.Schema)
+			problems, err := providers.Check(provider, tool.Name, tool.Schema)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if provider == "gemini" { // its library has no rule of the API
+				problems = slices.DeleteFunc(problems, func(p providers.Problem) bool {
+					return p.Rule != nil
+				})
 			}
 			usable := !slices.Contains(tool.except, provider)
 			if reason := verdict[provider]; (reason == "") != usable {

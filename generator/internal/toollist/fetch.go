@@ -60,9 +60,8 @@ func (s *Session) List(ctx context.Context) (List, error) {
 			return List{}, err
 		}
 	}
-	if len(list.Tools) != count {
-		return List{}, fmt.Errorf("the pages have %d tools, but the server sent %d",
-			len(list.Tools), count)
+	if n := len(list.Tools) + len(list.Skipped); n != count {
+		return List{}, fmt.Errorf("the pages have %d tools, but the server sent %d", n, count)
 	}
 	if info := session.InitializeResult(); info != nil && info.ServerInfo != nil {
 		list.Server, list.Version = info.ServerInfo.Name, info.ServerInfo.Version

@@ -48,6 +48,8 @@ type List struct {
 	Server  string // the name and version that the server reports, if known
 	Version string
 	Tools   []Tool
+	// Skipped are the tools that cannot be read, and why, one line each.
+	Skipped []string
 }
 
 // Write writes the list as a result of tools/list with one tool per line. [Read] reads it.
@@ -62,14 +64,25 @@ func (l List) Write(w io.Writer) error {
 
 // page is a JSON-RPC response, the result in it, one tool, or the result of a call.
 type page struct {
-	Result     *page             `json:"result"`
-	Error      json.RawMessage   `json:"error"`
-	Tools      []json.RawMessage `json:"tools"`
-	NextCursor string            `json:"nextCursor"`
-	Name       string            `json:"name"`
+	Result     *page           `json:"result"`
+	Error      json.RawMessage `json:"error"`
+	Tools      rawTools        `json:"tools"`
+	NextCursor string          `json:"nextCursor"`
+	Name       string          `json:"name"`
 
 	StructuredContent json.RawMessage `json:"structuredContent"`
 	Type              string          `json:"resultType"`
+}
+
+// rawTools are the tools of a page. It is nil for none: null is an empty list.
+type rawTools []json.RawMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *rawTools) UnmarshalJSON(text []byte) error {
+	list := []json.RawMessage{}
+	err := json.Unmarshal(text, &list)
+	*t = append(rawTools{}, list...)
+	return err
 }
 
 // Read reads a list from JSON: a JSON-RPC response, its result, or an array of tools. Several
@@ -95,7 +108,12 @@ func Read(r io.Reader) (List, error) {
 				if e[0] == '[' {
 					return errors.New("a nested list is neither a page nor a tool")
 				}
-				if err := add(e); err != nil {
+				var p page
+				read := add
+				if json.Unmarshal(e, &p) != nil || p.Result == nil && p.Error == nil && p.Tools == nil {
+					read = list.add
+				}
+				if err := read(e); err != nil {
 					return err
 				}
 			}
@@ -146,33 +164,43 @@ func Read(r io.Reader) (List, error) {
 	return list, nil
 }
 
+// add adds a tool, or the reason why it cannot be read.
 func (l *List) add(text json.RawMessage) error {
-	var t Tool
+	n := len(l.Tools) + len(l.Skipped) + 1
+	if n > maxTools {
+		return fmt.Errorf("the list has more than %d tools", maxTools)
+	}
+	t, err := read(text)
+	if err != nil {
+		l.Skipped = append(l.Skipped, fmt.Sprintf("tool %d is skipped: %s", n, err))
+		return nil
+	}
+	l.Tools = append(l.Tools, t)
+	return nil
+}
+
+func read(text json.RawMessage) (t Tool, err error) {
 	if err := json.Unmarshal(text, &t); err != nil {
-		return fmt.Errorf("tool %d: %w", len(l.Tools)+1, err)
+		return t, err
 	}
 	if t.Name == "" {
-		return fmt.Errorf("tool %d has no name", len(l.Tools)+1)
+		return t, errors.New("it has no name")
 	}
 	if len(t.InputSchema) > maxSchema || len(t.OutputSchema) > maxSchema {
-		return fmt.Errorf("tool %d: a schema has more than %d MiB", len(l.Tools)+1, maxSchema>>20)
+		return t, fmt.Errorf("a schema has more than %d MiB", maxSchema>>20)
 	}
 	if schemafile.Deep(t.InputSchema) || schemafile.Deep(t.OutputSchema) {
-		return fmt.Errorf("tool %d: a schema is nested too deeply", len(l.Tools)+1)
-	}
-	if len(l.Tools) == maxTools {
-		return fmt.Errorf("the list has more than %d tools", maxTools)
+		return t, errors.New("a schema is nested too deeply")
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
-		return err
+		return t, err
 	}
 	t.text = compact.Bytes()
 	if bytes.Equal(t.OutputSchema, []byte("null")) {
 		t.OutputSchema = nil
 	}
-	l.Tools = append(l.Tools, t)
-	return nil
+	return t, nil
 }
 
 // short is the start of a text, for a message.

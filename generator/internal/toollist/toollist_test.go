@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,8 +37,33 @@ func TestReadTakesEveryForm(t *testing.T) {
 			t.Errorf("%s\n%+v, %v", form, list, err)
 		}
 	}
-	if list, err := Read(strings.NewReader(`{"tools":[]}`)); err != nil || len(list.Tools) != 0 {
-		t.Errorf("no tools: %+v, %v", list, err)
+	for _, form := range []string{`{"tools":[]}`, `{"tools":null}`, `{"result":{"tools":null}}`} {
+		if list, err := Read(strings.NewReader(form)); err != nil || len(list.Tools) != 0 {
+			t.Errorf("%s: %+v, %v", form, list, err)
+		}
+	}
+}
+
+func TestReadSkipsABadTool(t *testing.T) {
+	for bad, want := range map[string]string{
+		`{}`:                            "tool 2 is skipped: it has no name",
+		`{"name":null}`:                 "tool 2 is skipped: it has no name",
+		`null`:                          "tool 2 is skipped: it has no name",
+		`7`:                             "tool 2 is skipped: json: cannot unmarshal number",
+		`{"name":7}`:                    "tool 2 is skipped: json: cannot unmarshal number",
+		`{"name":"x","description":[]}`: "tool 2 is skipped: json: cannot unmarshal array",
+		`{"name":"x","inputSchema":"` + strings.Repeat("x", maxSchema) + `"}`: "tool 2 is skipped: " +
+			"a schema has more than 1 MiB",
+		`{"name":"x","outputSchema":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) +
+			`}`: "tool 2 is skipped: a schema is nested too deeply",
+	} {
+		for _, form := range []string{`{"tools":[%s]}`, `[%s]`} {
+			list, err := Read(strings.NewReader(fmt.Sprintf(form, one+","+bad+","+two)))
+			if err != nil || len(list.Tools) != 2 || len(list.Skipped) != 1 ||
+				!strings.HasPrefix(list.Skipped[0], want) {
+				t.Errorf("%.80s: %q, %v, want %s", bad, list.Skipped, err, want)
+			}
+		}
 	}
 }
 
@@ -49,12 +75,9 @@ func TestReadRefusesOtherInput(t *testing.T) {
 		`"tools"`:         "not a result of tools/list",
 		`{"x":1}`:         "it has no tools",
 		`[[` + one + `]]`: "a nested list",
-		`{"tools":[{}]}`:  "tool 1 has no name",
 		`{"tools":[` + one + `],"nextCursor":"x\u001b"}`: "incomplete: the last page has the " +
 			`nextCursor "x\x1b"`,
 		`{"error":{"code":-1,"message":"\u001b[2J"}}`: "the response is an error",
-		`[{"name":"a","inputSchema":"` + strings.Repeat("x", maxSchema) + `"}]`: "a schema has " +
-			"more",
 	} {
 		_, err := Read(strings.NewReader(form))
 		if err == nil || !strings.Contains(err.Error(), want) ||
