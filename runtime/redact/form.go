@@ -96,148 +96,92 @@ var keyForms = func() (by [256]formsOf) {
 	return by
 }()
 
-// form hides a secret at i with a known form, and returns where the search continues; i without
-// one.
-func (t *scanner) form(i int) int {
+// form hides a secret at i with a known form, in the word that ends at end.
+func (t *scanner) form(i, end int) {
 	s := t.s[i:]
 	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
-		return i
+		return
 	}
 	for _, k := range keyForms[s[0]].forms {
 		if !strings.HasPrefix(s, k.prefix) {
 			continue
 		}
-		end := runEnd(s, len(k.prefix), k.of)
-		for k.of['.'] && s[end-1] == '.' && end > len(k.prefix) { // of a sentence
-			end--
+		to := runEnd(s, len(k.prefix), k.of)
+		for k.of['.'] && s[to-1] == '.' && to > len(k.prefix) { // of a sentence
+			to--
 		}
-		if end-len(k.prefix) >= k.least {
-			return t.hide(i, i+end, Mask)
+		if to-len(k.prefix) >= k.least {
+			t.keyEnd = t.hide(i, i+to, Mask)
+			return
 		}
 	}
-	if n := t.jwt(i); n > 0 { // a key of Grafana's begins as it does, so that it has got here
-		return t.hide(i, i+n, Mask)
+	// A JWT (RFC 7515 and 7516, compact). A key of Grafana's begins as it does.
+	const shortest = len(`{"alg":""}`) * 4 / 3
+	for _, head := range jwtHeads {
+		if end-i >= shortest && at(t.s, end) == '.' && strings.HasPrefix(s, head) {
+			t.keyEnd = t.hide(i, runEnd(t.s, end, &dotted), Mask)
+		}
 	}
-	return i
 }
 
-// jwtHeads are {", { " and { before a line end.
+// jwtHeads are {", { " and { before a line end, in base64url. The header of a JWT is a JSON object.
 var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
 
-// jwt is the length of the JWT at i (RFC 7515 and 7516, compact), or 0. Its header is a JSON
-// object, whose base64url begins with one of jwtHeads.
-func (t *scanner) jwt(i int) int {
-	const shortest = len(`{"alg":""}`) * 4 / 3
-	if !slices.ContainsFunc(jwtHeads[:], func(head string) bool {
-		return strings.HasPrefix(t.s[i:], head)
-	}) || t.word-i < shortest || at(t.s, t.word) != '.' {
-		return 0
-	}
-	return runEnd(t.s, t.word, &dotted) - i
+// armors are the first and the last line of keys of several lines, and what closes the last line: of
+// RFC 7468, of RFC 4716, and of PuTTY's files.
+var armors = [...]struct{ begin, end, dashes string }{
+	{"-----BEGIN", "-----END", "-----"}, {"---- BEGIN SSH2", "---- END SSH2", "----"},
+	{"Private-Lines", "Private-MAC", ""},
 }
 
-// armor is the form of a key of several lines: it begins with begin if opens accepts the text after
-// that, and closing is where the text after the key begins.
-type armor struct {
-	begin   string
-	opens   func(behind string) bool
-	closing func(s string) int
-}
-
-// armors are of RFC 7468, of RFC 4716, and of PuTTY's files.
-var armors = [...]armor{
-	{"-----BEGIN", gapped, func(s string) int { return closing(s, "-----END", "-----") }},
-	{"---- BEGIN SSH2", gapped, func(s string) int { return closing(s, "---- END SSH2", "----") }},
-	{"Private-Lines", counts, func(s string) int {
-		_, code, closed := strings.Cut(s, "Private-MAC")
-		if code, is := field(code); closed && is {
-			return len(s) - len(code) + runEnd(code, 0, &hex)
-		}
-		return len(s) - len(code)
-	}},
-}
-
-// gapped reports whether a space is between BEGIN and the label, plain or escaped for URLs or JSON.
-func gapped(behind string) bool {
-	for _, gap := range [...]string{" ", "+", "%20", `\u0020`} {
-		if strings.HasPrefix(behind, gap) {
-			return true
-		}
-	}
-	return false
-}
-
-// counts reports whether a colon and a number follow the name of a field.
-func counts(behind string) bool {
-	number, is := field(behind)
-	return is && number != "" && '0' <= number[0] && number[0] <= '9'
-}
-
-// field returns the text after a colon and a space, plain or escaped for URLs.
-func field(s string) (value string, is bool) {
-	for _, colon := range [...]string{":", "%3A", "%3a"} {
-		if value, is := strings.CutPrefix(s, colon); is {
-			for _, gap := range [...]string{" ", "+", "%20"} {
-				value = strings.TrimPrefix(value, gap)
-			}
-			return value, true
-		}
-	}
-	return s, false
-}
-
-// withoutKeys masks the keys of several lines in a text, before all other secrets are looked for.
-// A key that is cut off is masked to the end of the text.
-func withoutKeys(s string) string {
+// armored hides the keys of several lines, and returns their spans. A key that is cut off is hidden
+// to the end of the text.
+func (t *scanner) armored() []span {
 	for _, a := range armors {
-		from := opening(s, a)
-		if from < 0 {
-			continue
-		}
-		var out strings.Builder
-		for ; from >= 0; from = opening(s, a) {
-			out.WriteString(s[:from])
-			out.WriteString(Mask)
-			s = s[from+len(a.begin):]
-			s = s[a.closing(s):]
-		}
-		out.WriteString(s)
-		s = out.String()
-	}
-	return s
-}
-
-// opening is where an armor begins, or -1.
-func opening(s string, a armor) int {
-	for done := 0; ; {
-		i := strings.Index(s[done:], a.begin)
-		if i < 0 {
-			return -1
-		}
-		done += i + len(a.begin)
-		if a.opens(s[done:]) {
-			return done - len(a.begin)
+		for done := 0; ; {
+			i := strings.Index(t.s[done:], a.begin)
+			if i < 0 {
+				break
+			}
+			i += done
+			done = i + len(a.begin)
+			to := t.blanks(done)
+			opens := to > done
+			if a.dashes == "" {
+				to = t.blanks(done + 1)
+				opens = at(t.s, done) == ':' && '0' <= at(t.s, to) && at(t.s, to) <= '9'
+			}
+			if opens {
+				done = t.hide(i, t.closing(to, a.end, a.dashes), Mask)
+			}
 		}
 	}
+	slices.SortFunc(t.found, inOrder)
+	return t.found
 }
 
 // closing is where the text after a block begins; the end of the text if the block is not closed. A
 // line without a label and dashes after END closes nothing, nor do the dashes that open the next
 // block: otherwise such a line before a key would expose the key.
-func closing(s, end, dashes string) int {
-	for done := 0; ; {
-		i := strings.Index(s[done:], end)
-		if i < 0 {
-			return len(s)
+func (t *scanner) closing(i int, end, dashes string) int {
+	for {
+		i = indexFrom(t.s, i, end)
+		if i == len(t.s) {
+			return i
 		}
-		done = runEnd(s, done+i+len(end), &label)
-		if !strings.HasPrefix(s[done:], dashes) {
-			continue
+		if dashes == "" {
+			if i += len(end); at(t.s, i) == ':' {
+				i = runEnd(t.s, t.blanks(i+1), &hex)
+			}
+			return i
 		}
-		if after := done + len(dashes); !strings.HasPrefix(s[after:], "BEGIN") {
+		i = runEnd(t.s, i+len(end), &label)
+		if after := i + len(dashes); strings.HasPrefix(t.s[i:], dashes) {
+			if strings.HasPrefix(t.s[after:], "BEGIN") {
+				return i
+			}
 			return after
 		}
-		return done
 	}
 }
 
@@ -249,13 +193,10 @@ var label = set(func(c byte) bool {
 // schemes of HTTP whose credentials are one word.
 var schemes = [...]string{"bearer", "basic", "dpop", "negotiate"}
 
-func scheme(word string) bool {
-	for _, known := range schemes {
-		if strings.EqualFold(word, known) {
-			return true
-		}
-	}
-	return strings.EqualFold(word, "token") || strings.EqualFold(word, "digest")
+func isScheme(word string) bool {
+	return slices.ContainsFunc(schemes[:], func(known string) bool {
+		return strings.EqualFold(word, known)
+	}) || strings.EqualFold(word, "token") || strings.EqualFold(word, "digest")
 }
 
 // scheme hides the credential after the name of a scheme that begins at i, and returns where the
@@ -267,33 +208,22 @@ func (t *scanner) scheme(i int) int {
 		return i
 	}
 	for _, known := range schemes {
-		end := i + len(known)
-		if end >= len(t.s) || !strings.EqualFold(t.s[i:end], known) {
+		if !hasFold(t.s[i:], known) {
 			continue
 		}
-		from, of := skipSpaces(t.s, end), &credential
-		if from == end { // as in a query string
-			switch {
-			case t.s[end] == '+':
-				from++
-			case strings.HasPrefix(t.s[end:], "%20"):
-				from += len("%20")
-			default:
-				return i
-			}
-			of = &escaped
+		end := i + len(known)
+		from := t.blanks(end)
+		if from == end && at(t.s, end) == '+' { // as in a query string
+			from++
 		}
-		to := from
-		for to < len(t.s) && of[t.s[to]] && (t.s[to] != '%' || !separates(t.s[to:])) {
-			to++
-		}
+		to := runEnd(t.s, from, &credential)
 		padded := to
 		for at(t.s, padded) == '=' {
 			padded++
 		}
 		// realm="…"
-		if proses(t.s[from:to]) || padded == to+1 &&
-			strings.Trim(t.s[from:to], "abcdefghijklmnopqrstuvwxyz_") == "" {
+		if from == end || proses(t.s[from:to]) || padded == to+1 &&
+			strings.Trim(t.s[from:to], lowers+"_") == "" {
 			return i
 		}
 		return t.hide(from, padded, Mask)
@@ -304,14 +234,18 @@ func (t *scanner) scheme(i int) int {
 // proses is prose, also for words with slashes between them, as in authentication/authorization.
 func proses(words string) bool {
 	first, rest, more := strings.Cut(words, "/")
-	for more && len(first) > 1 && len(words) < 48 &&
-		strings.Trim(first, "abcdefghijklmnopqrstuvwxyz") == "" {
+	for more && len(first) > 1 && len(words) < 48 && strings.Trim(first, lowers) == "" {
 		if first, rest, more = strings.Cut(rest, "/"); !more {
-			return len(first) > 1 && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz.") == ""
+			return len(first) > 1 && strings.Trim(first, lowers+".") == ""
 		}
 	}
 	return prose(words)
 }
+
+const (
+	lowers = "abcdefghijklmnopqrstuvwxyz"
+	digits = "0123456789"
+)
 
 // prose reports whether the word after the name of a scheme belongs to a sentence: it is short and
 // has letters only, of which only the first may be a capital.
@@ -320,30 +254,11 @@ func prose(word string) bool {
 	if len(word) < 4 || len(word) >= 20 {
 		return len(word) < 4
 	}
-	for i := 0; i < len(word); i++ {
-		if c := word[i]; (c < 'a' || c > 'z') && (i > 0 || c < 'A' || c > 'Z') {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(word[1:], lowers) == "" && lower(word[0]|' ') // 'a' is 'A'|' '
 }
 
 // opaqueUser is the least number of characters of a URL's user that count as a token.
 const opaqueUser = 20
-
-// authority is where the authority of a URL begins whose scheme ends at i, or -1. JSON may escape
-// the slashes.
-func authority(s string, i int) int {
-	if at(s, i) != ':' {
-		return -1
-	}
-	for range 2 {
-		if i = skipBackslashes(s, i+1); at(s, i) != '/' {
-			return -1
-		}
-	}
-	return i + 1
-}
 
 // url hides the password of the URL that begins at from and whose authority begins at i (RFC 3986,
 // section 3.2), and a user that is long enough for a token. It returns where the search continues.
@@ -362,19 +277,17 @@ func (t *scanner) url(from, i int) int {
 		if colon < 0 || authority[0] == '[' {
 			return i
 		}
-		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"),
-			"0123456789") == ""
-		switch {
-		case t.lastAt >= i && !port:
-			// With one of /?# unescaped in a password, the end of the authority is ambiguous; a
-			// port has digits only.
-			user = t.lastAt - i
-		case t.lastAt < i:
+		port := strings.Trim(strings.TrimRight(authority[colon+1:], ".,;:!)]}'"), digits) == ""
+		if t.lastAt >= i && port {
+			return i
+		}
+		// With one of /?# unescaped in a password, the end of the authority is ambiguous; a port
+		// has digits only.
+		user = t.lastAt - i
+		if t.lastAt < i {
 			if user = t.beyond(from, i, port) - i; user <= colon {
 				return i
 			}
-		default:
-			return i
 		}
 	}
 	if colon < 0 || colon > user {
@@ -393,55 +306,32 @@ var inURL = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"<>`",
 
 // beyond is the position of the last "@" after i, for a password with white space, quotes or angle
 // brackets: on the line, or in the quotes around the URL that begins at from; -1 without one. After
-// a port it counts in quotes only, and if no quote ends the port.
+// a port it counts in quotes only, and if no quote ends the port. Escaped quotes are those of an
+// inner text.
 func (t *scanner) beyond(from, i int, port bool) int {
-	if i >= t.lineEnd {
-		t.lineEnd = len(t.s)
-		if eol := strings.IndexAny(t.s[i:], "\r\n"); eol >= 0 {
-			t.lineEnd = i + eol
+	end, open := t.eol(i), at(t.s, from-1)
+	if t.line.at < i || port && !quote(open) || quote(open) && at(t.s, from-2) == '\\' {
+		return -1
+	}
+	if quote(open) {
+		if end = quoteEnd(t.s[:end], i, open); t.line.at > end {
+			return i + strings.LastIndexByte(t.s[i:end], '@')
 		}
-		t.lineAt = i + strings.LastIndexByte(t.s[i:t.lineEnd], '@')
 	}
-	q := from - 1
-	quoted := q >= 0 && (t.s[q] == '"' || t.s[q] == '\'' || t.s[q] == '`')
-	if t.lineAt < i || port && !quoted {
-		return -1
-	}
-	if !quoted {
-		return t.lineAt
-	}
-	first := q
-	for first > 0 && t.s[first-1] == '\\' {
-		first--
-	}
-	end := quoteEnd(t.s[:t.lineEnd], q, q-first)
-	if t.lineAt < end {
-		return t.lineAt
-	}
-	if end <= i {
-		return -1
-	}
-	if at := strings.LastIndexByte(t.s[i:end], '@'); at >= 0 {
-		return i + at
-	}
-	return -1
+	return t.line.at
 }
 
 // wholeURL hides the password of a value that is a URL as a whole, with any characters in the
 // password.
 func wholeURL(value string) string {
-	const between = "://"
-	scheme := runEnd(value, 0, &inScheme)
-	if scheme == 0 || !strings.HasPrefix(value[scheme:], between) {
-		return value
-	}
-	rest := value[scheme+len(between):]
+	scheme, rest, is := strings.Cut(value, "://")
 	user := strings.LastIndexByte(rest, '@')
 	colon := strings.IndexAny(rest, ":/?#")
-	if colon < 0 || user < colon || rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
+	if !is || runEnd(scheme, 0, &inScheme) < len(scheme) || colon < 0 || user < colon ||
+		rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
 		return value
 	}
-	if port := strings.TrimLeft(rest[colon+1:user], "0123456789"); port == "" ||
+	if port := strings.TrimLeft(rest[colon+1:user], digits); port == "" ||
 		strings.IndexByte("/?#", port[0]) >= 0 {
 		return value
 	}
@@ -462,41 +352,34 @@ var (
 // and user:password@proxy:3128, whose "@" is at i.
 func (t *scanner) dataSource(i int) {
 	end := runEnd(t.s, i+1, &host)
-	to := t.s[i+1 : end]
-	bare := false // without the driver's parentheses
+	to, bare := t.s[i+1:end], true // bare is without the driver's parentheses
 	switch at(t.s, end) {
 	case '(':
 		if to == "" || strings.Contains(to, ".") {
 			return
 		}
+		bare = false
 	case '/':
-		switch to {
-		case "", "tcp", "tcp4", "tcp6", "udp", "unix":
-		default:
+		if !slices.Contains([]string{"", "tcp", "tcp4", "tcp6", "udp", "unix"}, to) {
 			return
 		}
-		bare = true
 	case ':':
-		port := end + 1
-		for port < len(t.s) && '0' <= t.s[port] && t.s[port] <= '9' {
-			port++
-		}
-		if n := port - end - 1; to == "" || n == 0 || n > len("65535") || port < len(t.s) &&
-			alphanumeric[t.s[port]] {
+		port := runEnd(t.s, end+1, &alphanumeric)
+		if n := port - end - 1; to == "" || n == 0 || n > len("65535") ||
+			strings.Trim(t.s[end+1:port], digits) != "" {
 			return
 		}
-		bare = true
 	default:
 		return
 	}
 	from := i
-	for from > t.done && i-from < longestSource && source[t.s[from-1]] {
+	for from > 0 && i-from < longestSource && source[t.s[from-1]] {
 		from--
 	}
 	if bare && strings.Contains(t.s[from:i], "//") { // a URL, whose authority has been looked at
 		from += strings.LastIndexByte(t.s[from:i], '/') + 1
 	}
-	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && t.s[from+colon+1:i] != Mask {
+	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && !strings.HasSuffix(t.s[:i], Mask) {
 		t.hide(from+colon+1, i, Mask)
 	}
 }
