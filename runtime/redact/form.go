@@ -22,18 +22,12 @@ var (
 	escaped    = set(func(c byte) bool { return credential[c] || c == '%' || c == '=' })
 )
 
-// formsOf are the prefixes of keys that begin with one byte, and their second bytes, which exclude
-// most words.
-type formsOf struct {
-	second [4]uint64
-	forms  []keyForm
-}
+// firstTwo is a small number for the first two bytes of a key, which exclude most words.
+func firstTwo(s string) int { return (int(s[0])*31 + int(s[1])) % 1024 }
 
-func (f *formsOf) may(second byte) bool { return f.second[second>>6]&(1<<(second&63)) != 0 }
-
-// keyForms are the documented prefixes of keys, by their first byte. Keys that only identify, such
+// keyForms are the documented prefixes of keys, by their firstTwo. Keys that only identify, such
 // as Stripe's published ones (pk_live_), are not secrets.
-var keyForms = func() (by [256]formsOf) {
+var keyForms = func() (by [1024][]keyForm) {
 	for _, group := range []struct {
 		prefixes string
 		least    int
@@ -84,14 +78,9 @@ var keyForms = func() (by [256]formsOf) {
 		{"LS0tLS1CRUdJTi", 20, &credential},   // -----BEGIN in base64
 	} {
 		for prefix := range strings.FieldsSeq(group.prefixes) {
-			of, second := &by[prefix[0]], prefix[1]
-			of.forms = append(of.forms, keyForm{prefix, group.least, group.of})
-			of.second[second>>6] |= 1 << (second & 63)
+			i := firstTwo(prefix)
+			by[i] = append(by[i], keyForm{prefix, group.least, group.of})
 		}
-	}
-	for _, head := range jwtHeads {
-		second := &by[head[0]].second
-		second[head[1]>>6] |= 1 << (head[1] & 63)
 	}
 	return by
 }()
@@ -99,10 +88,10 @@ var keyForms = func() (by [256]formsOf) {
 // form hides a secret at i with a known form, in the word that ends at end.
 func (t *scanner) form(i, end int) {
 	s := t.s[i:]
-	if len(s) < 2 || !keyForms[s[0]].may(s[1]) {
+	if len(s) < 2 {
 		return
 	}
-	for _, k := range keyForms[s[0]].forms {
+	for _, k := range keyForms[firstTwo(s)] {
 		if !strings.HasPrefix(s, k.prefix) {
 			continue
 		}
@@ -117,17 +106,17 @@ func (t *scanner) form(i, end int) {
 	}
 	// A JWT (RFC 7515 and 7516, compact). A key of Grafana's begins as it does.
 	const shortest = len(`{"alg":""}`) * 4 / 3
-	for _, head := range jwtHeads {
-		if end-i >= shortest && at(t.s, end) == '.' && strings.HasPrefix(s, head) {
-			t.keyEnd = t.hide(i, runEnd(t.s, end, &dotted), Mask)
+	if end-i >= shortest && at(t.s, end) == '.' && s[0] == 'e' {
+		// {", { " and { before a line end, in base64url: the header is a JSON object.
+		for _, head := range [...]string{"eyJ", "eyAi", "ewog"} {
+			if strings.HasPrefix(s, head) {
+				t.keyEnd = t.hide(i, runEnd(t.s, end, &dotted), Mask)
+			}
 		}
 	}
 }
 
-// jwtHeads are {", { " and { before a line end, in base64url. The header of a JWT is a JSON object.
-var jwtHeads = [...]string{"eyJ", "eyAi", "ewog"}
-
-// armors are the first and the last line of keys of several lines, and what closes the last line: of
+// armors are how keys of several lines begin, how their last line begins, and how that line ends: of
 // RFC 7468, of RFC 4716, and of PuTTY's files.
 var armors = [...]struct{ begin, end, dashes string }{
 	{"-----BEGIN", "-----END", "-----"}, {"---- BEGIN SSH2", "---- END SSH2", "----"},
@@ -194,9 +183,7 @@ var label = set(func(c byte) bool {
 var schemes = [...]string{"bearer", "basic", "dpop", "negotiate"}
 
 func isScheme(word string) bool {
-	return slices.ContainsFunc(schemes[:], func(known string) bool {
-		return strings.EqualFold(word, known)
-	}) || strings.EqualFold(word, "token") || strings.EqualFold(word, "digest")
+	return isOne(word, schemes[:]...) || isOne(word, "token", "digest")
 }
 
 // scheme hides the credential after the name of a scheme that begins at i, and returns where the
@@ -379,7 +366,8 @@ func (t *scanner) dataSource(i int) {
 	if bare && strings.Contains(t.s[from:i], "//") { // a URL, whose authority has been looked at
 		from += strings.LastIndexByte(t.s[from:i], '/') + 1
 	}
-	if colon := strings.IndexByte(t.s[from:i], ':'); colon >= 0 && !strings.HasSuffix(t.s[:i], Mask) {
+	colon := strings.IndexByte(t.s[from:i], ':')
+	if colon >= 0 && !strings.HasSuffix(t.s[:i], Mask) {
 		t.hide(from+colon+1, i, Mask)
 	}
 }

@@ -10,22 +10,11 @@ import (
 // This file finds a name and its value in two members of one object, as environments, headers and
 // forms are often written: {"name":"DB_PASSWORD","value":"hunter2"}.
 
-// labels are the members that hold a name, in any case.
-var labels = [...]string{"name", "key", "header"}
-
-func isLabel(member string) bool {
-	for _, label := range labels {
-		if strings.EqualFold(member, label) {
-			return true
-		}
-	}
-	return false
-}
+// isLabel reports whether a member holds a name.
+func isLabel(member string) bool { return isOne(member, "name", "key", "header") }
 
 // isLabelled reports whether a member holds the value whose name another one holds.
-func isLabelled(member string) bool {
-	return strings.EqualFold(member, "value") || strings.EqualFold(member, "values")
-}
+func isLabelled(member string) bool { return isOne(member, "value", "values") }
 
 // alone is PASS as a name of one word. Before a text it is a secret's name, and before a number a
 // count of tests.

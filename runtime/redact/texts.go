@@ -45,7 +45,7 @@ func (e encoder) append(b []byte, text string) []byte {
 
 // places hides a text in s: as it is, as a query string without other escapes, and encoded together
 // with other bytes. The scan of escaped text finds the escaped forms. Its time does not depend on
-// the length of a text that is not in s: only the beginnings of the encoded forms are searched then.
+// the length of a text that is not in s: it then searches the beginnings of the encoded forms only.
 func (t *scanner) places(text string) {
 	if len(text) < minText {
 		return
@@ -64,8 +64,8 @@ func (t *scanner) places(text string) {
 	}
 }
 
-// copies hides a form of a text in s, and one at the end of s that was cut. The characters of base64
-// before and behind it may have bits of the text too.
+// copies hides a form of a text in s, and one at the end of s that was cut. The characters of
+// base64 before and behind it may have bits of the text too.
 func (t *scanner) copies(form string, before, behind bool) {
 	hide := func(from, to int) {
 		if before && base64Letters[at(t.s, from-1)] {
@@ -81,8 +81,12 @@ func (t *scanner) copies(form string, before, behind bool) {
 		hide(done+i, done+i+len(form))
 		done += i + len(form)
 	}
+	head := form[:min(minCut, len(form))]
+	if t.sources != nil { // the escapes of one character may have minCut bytes
+		head = form[:1]
+	}
 	for i := max(done, len(t.s)-len(form)+1); i < len(t.s); i++ {
-		next := strings.IndexByte(t.s[i:], form[0])
+		next := strings.Index(t.s[i:], head)
 		if next < 0 || t.source(len(t.s))-t.source(i+next) < minCut {
 			return
 		}

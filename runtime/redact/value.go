@@ -47,7 +47,7 @@ func (t *scanner) beside(from, end int) int {
 			return end
 		}
 	case sep.kind == ':' && sep.quote != 0 && t.labelled(from, name, sep):
-	case sep.kind == '=' && strings.IndexByte("?&#", at(s, from-1)) >= 0 && inQuery(name): // of a URL
+	case sep.kind == '=' && strings.IndexByte("?&#", at(s, from-1)) >= 0 && inQuery(name):
 	case !t.m.Name(name) && !(sep.kind == ':' && sep.quote != 0 && t.spelled(from, end)):
 		return end
 	}
@@ -86,13 +86,8 @@ func (t *scanner) spelled(from, end int) bool {
 // certain reports whether a name before a colon and a space is that of a value, and not a word of
 // prose: it has several words, or can hardly mean anything else.
 func (m Masker) certain(name string) bool {
-	for _, known := range [...]string{"password", "passwd", "passphrase", "secret", "apikey",
-		"authorization", "cookie", "dsn"} {
-		if strings.EqualFold(name, known) {
-			return true
-		}
-	}
-	return name != "" && strings.ContainsAny(name[1:], "-_") && m.Name(name)
+	return isOne(name, "password", "passwd", "passphrase", "secret", "apikey", "authorization",
+		"cookie", "dsn") || name != "" && strings.ContainsAny(name[1:], "-_") && m.Name(name)
 }
 
 // separated is the text between a name and its value.
@@ -291,12 +286,8 @@ func (t *scanner) headerEnd(i, end int) (to, last int) {
 // headerLine reports whether the value of a header contains spaces, so that its whole line belongs
 // to it. The name may have a prefix: Proxy-Authorization, Set-Cookie.
 func headerLine(name string) bool {
-	for _, known := range [...]string{"authorization", "cookie"} {
-		if before := len(name) - len(known); before >= 0 && hasFold(name[before:], known) {
-			return true
-		}
-	}
-	return false
+	return isOne(name[max(0, len(name)-len("authorization")):], "authorization") ||
+		isOne(name[max(0, len(name)-len("cookie")):], "cookie")
 }
 
 // labelled reports whether the member of a JSON object whose name begins at from is directly after
@@ -380,7 +371,8 @@ func indexFrom(s string, i int, part string) int {
 }
 
 // block hides a block scalar of YAML: a name, "|" or ">", and lines that are indented further than
-// the name's line. It returns where the search continues, in the last line, and reports whether there is a block.
+// the name's line. It returns where the search continues, in the last line, and reports whether
+// there is a block.
 func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	s, i := t.s, sep.value
 	for range 2 {
