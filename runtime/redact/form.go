@@ -33,49 +33,29 @@ var keyForms = func() (by [1024][]keyForm) {
 		least    int
 		of       *[256]bool
 	}{
-		// where code is kept and packages are published
-		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ " +
-			"rubygems_ CFPAT- PMAK- atlasv1.", 20, &letter},
-		{"github_pat_ GR1348941 tskey- sk-", 16, &letter},
-		// routable ones have parts
-		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct-", 16,
-			&dotted},
-		{"npm_", 30, &alphanumeric}, // npm_config_registry is a variable
-		{"pypi- oy2", 40, &letter},
-		{"ATATT3 ATCTT3 ATBB", 20, &credential},
-		// clouds
-		{"AKIA ASIA ABIA ACCA", 16, &capitals},
-		{"LTAI AKID", 16, &alphanumeric},
-		{"AIza GOCSPX- AGE-SECRET-KEY-1", 20, &letter},
-		{"AQ.Ab", 30, &letter},
-		{"1//0", 30, &letter},
-		{"ya29. hvs. hvb. hvr. SG.", 16, &dotted},
-		{"dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ pscale_pw_ sbp_ sb_secret_ " +
-			"fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", 16, &letter},
-		{"fm1r_ fm2_", 40, &escaped},
-		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", 20, &dotted},
-		{"dapi pul-", 32, &hex},
-		// messages and mail
-		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xapp- xwfp-", 10, &letter},
+		{"xoxb- xoxa- xoxp- xoxr- xoxs- xoxe- xoxc- xapp- xwfp- sk_live_ sk_test_ sk_prod_ rk_live_ " +
+			"rk_test_ rk_prod_ whsec_ sq0atp- sq0csp- FLWSECK- rzp_live_", 10, &letter},
 		{"xoxd- hooks.slack.com/services/ discord.com/api/webhooks/ discordapp.com/api/webhooks/",
 			10, &escaped},
-		{"SK key-", 32, &hex}, // of Twilio and of Mailgun
-		{"xkeysib- xsmtpsib-", 20, &letter},
-		// money
-		{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_ sq0atp- " +
-			"sq0csp- FLWSECK- rzp_live_", 10, &letter},
-		// models
-		{"gsk_ xai- pplx- csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20,
-			&letter},
-		{"r8_", 30, &alphanumeric},
-		// what watches and plans
-		{"lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ sgp_ CCIPAT_ bkua_",
-			20, &credential},
+		{"github_pat_ GR1348941 tskey- sk- dop_v1_ doo_v1_ dor_v1_ pscale_tkn_ pscale_oauth_ " +
+			"pscale_pw_ sbp_ sb_secret_ fo1_ nfp_ napi_ HRKU- vcp_ AVNS_", 16, &letter},
+		{"glpat- gldt- glrt- glcbt- glptt- glsoat- glft- glimt- glagent- gloas- glffct- ya29. hvs. " +
+			"hvb. hvr. SG.", 16, &dotted},
+		{"AKIA ASIA ABIA ACCA", 16, &capitals},
+		{"LTAI AKID", 16, &alphanumeric},
+		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ " +
+			"CFPAT- PMAK- atlasv1. AIza GOCSPX- AGE-SECRET-KEY-1 xkeysib- xsmtpsib- gsk_ xai- pplx- " +
+			"csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20, &letter},
+		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
+		{"ATATT3 ATCTT3 ATBB lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ " +
+			"sgp_ CCIPAT_ bkua_ LS0tLS1CRUdJTi", 20, &credential}, // the last: -----BEGIN in base64
+		{"npm_ r8_", 30, &alphanumeric}, // npm_config_registry is a variable
+		{"AQ.Ab 1//0", 30, &letter},
+		{"dapi pul- SK key-", 32, &hex}, // SK of Twilio, key- of Mailgun
+		{"pypi- oy2 sha256~", 40, &letter},
 		{"sqp_ sqa_ squ_", 40, &hex},
-		{"dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
+		{"fm1r_ fm2_", 40, &escaped},
 		{"eyJrIjoi ops_eyJ", 40, &credential}, // JSON like a JWT's, in one part
-		{"sha256~", 40, &letter},              // of OpenShift
-		{"LS0tLS1CRUdJTi", 20, &credential},   // -----BEGIN in base64
 	} {
 		for prefix := range strings.FieldsSeq(group.prefixes) {
 			i := firstTwo(prefix)
