@@ -102,7 +102,7 @@ func backslash(to []byte, s string) ([]byte, int) {
 		return utf8.AppendRune(to, r), len(s) - len(rest)
 	case err == nil:
 		return append(to, byte(r)), len(s) - len(rest)
-	case len(s) == 1 || s[1] == 'u' && len(s) < len(`\u0020`) || s[1] == 'x' && len(s) < len(`\x20`):
+	case len(s) == 1, s[1] == 'u' && len(s) < len(`\u0020`), s[1] == 'x' && len(s) < len(`\x20`):
 		return to, len(s)
 	}
 	return append(to, s[1]), 2

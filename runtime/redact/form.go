@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -46,7 +47,8 @@ var keyForms = func() (by [1024][]keyForm) {
 		{"ghp_ gho_ ghu_ ghs_ ghr_ shpat_ shpss_ shpca_ shppa_ hf_ dckr_pat_ dckr_oat_ rubygems_ " +
 			"CFPAT- PMAK- atlasv1. AIza GOCSPX- AGE-SECRET-KEY-1 xkeysib- xsmtpsib- gsk_ xai- pplx- " +
 			"csk- nvapi- pcsk_ lsv2_pt_ lsv2_sk_ tvly- apify_api_ api_org_", 20, &letter},
-		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. dt0c01. dt0s01. dt0s02. dt0s16.", 20, &dotted},
+		{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit. dt0c01. dt0s01. dt0s02. dt0s16.", 20,
+			&dotted},
 		{"ATATT3 ATCTT3 ATBB lin_api_ lin_oauth_ glc_ glsa_ NRAK- sntrys_ sntryu_ phx_ ntn_ figd_ " +
 			"sgp_ CCIPAT_ bkua_ LS0tLS1CRUdJTi", 20, &credential}, // the last: -----BEGIN in base64
 		{"npm_ r8_", 30, &alphanumeric}, // npm_config_registry is a variable
@@ -96,8 +98,8 @@ func (t *scanner) form(i, end int) {
 	}
 }
 
-// armors are how keys of several lines begin, how their last line begins, and how that line ends: of
-// RFC 7468, of RFC 4716, and of PuTTY's files.
+// armors are how keys of several lines begin, and how their last lines begin and end: of RFC 7468,
+// of RFC 4716, and of PuTTY's files.
 var armors = [...]struct{ begin, end, dashes string }{
 	{"-----BEGIN", "-----END", "-----"}, {"---- BEGIN SSH2", "---- END SSH2", "----"},
 	{"Private-Lines", "Private-MAC", ""},
@@ -189,7 +191,7 @@ func (t *scanner) scheme(i int) int {
 			padded++
 		}
 		// realm="…"
-		if from == end || proses(t.s[from:to]) || padded == to+1 &&
+		if from == end || to-from < 48 && prose.MatchString(t.s[from:to]) || padded == to+1 &&
 			strings.Trim(t.s[from:to], lowers+"_") == "" {
 			return i
 		}
@@ -198,31 +200,15 @@ func (t *scanner) scheme(i int) int {
 	return i
 }
 
-// proses is prose, also for words with slashes between them, as in authentication/authorization.
-func proses(words string) bool {
-	first, rest, more := strings.Cut(words, "/")
-	for more && len(first) > 1 && len(words) < 48 && strings.Trim(first, lowers) == "" {
-		if first, rest, more = strings.Cut(rest, "/"); !more {
-			return len(first) > 1 && strings.Trim(first, lowers+".") == ""
-		}
-	}
-	return prose(words)
-}
+// prose is a word of a sentence after the name of a scheme: it is short and has letters only, of
+// which only the first may be a capital; or several words with slashes between them.
+var prose = regexp.MustCompile(
+	`^(?:.{0,3}|[A-Za-z][a-z]{3,18}|[a-z]{2,}(?:/[a-z]{2,})+)\.*$`)
 
 const (
 	lowers = "abcdefghijklmnopqrstuvwxyz"
 	digits = "0123456789"
 )
-
-// prose reports whether the word after the name of a scheme belongs to a sentence: it is short and
-// has letters only, of which only the first may be a capital.
-func prose(word string) bool {
-	word = strings.TrimRight(word, ".")
-	if len(word) < 4 || len(word) >= 20 {
-		return len(word) < 4
-	}
-	return strings.Trim(word[1:], lowers) == "" && lower(word[0]|' ') // 'a' is 'A'|' '
-}
 
 // opaqueUser is the least number of characters of a URL's user that count as a token.
 const opaqueUser = 20
@@ -310,35 +296,21 @@ var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c =
 // longestSource bounds the search backwards for a data source name.
 const longestSource = 256
 
-var (
-	source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
-	host   = set(func(c byte) bool { return alphanumeric[c] || c == '-' || c == '.' })
-)
+var source = set(func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`<>", c) < 0 })
+
+// sourceHost is the host of a data source name, with or without the driver's parentheses, and of a
+// proxy.
+var sourceHost = regexp.MustCompile(
+	`^(?:[A-Za-z0-9-]+\(|(?:tcp[46]?|udp|unix)?/|[A-Za-z0-9.-]+:[0-9]{1,5}(?:[^A-Za-z0-9]|$))`)
 
 // dataSource hides the password of user:password@tcp(host:port)/database, user:password@/database
 // and user:password@proxy:3128, whose "@" is at i.
 func (t *scanner) dataSource(i int) {
-	end := runEnd(t.s, i+1, &host)
-	to, bare := t.s[i+1:end], true // bare is without the driver's parentheses
-	switch at(t.s, end) {
-	case '(':
-		if to == "" || strings.Contains(to, ".") {
-			return
-		}
-		bare = false
-	case '/':
-		if !slices.Contains([]string{"", "tcp", "tcp4", "tcp6", "udp", "unix"}, to) {
-			return
-		}
-	case ':':
-		port := runEnd(t.s, end+1, &alphanumeric)
-		if n := port - end - 1; to == "" || n == 0 || n > len("65535") ||
-			strings.Trim(t.s[end+1:port], digits) != "" {
-			return
-		}
-	default:
+	behind := sourceHost.FindString(t.s[i+1 : min(len(t.s), i+1+longestSource)])
+	if behind == "" {
 		return
 	}
+	bare := !strings.HasSuffix(behind, "(")
 	from := i
 	for from > 0 && i-from < longestSource && source[t.s[from-1]] {
 		from--

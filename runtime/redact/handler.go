@@ -77,8 +77,9 @@ func (h handler) attrs(w walk, attrs []slog.Attr, all bool, depth int) (masked [
 	masked = attrs
 	for i, a := range attrs {
 		key := h.m.Text(a.Key)
-		value, other := h.value(w, a.Value, all || labelled && isLabelled(a.Key) || h.m.Name(a.Key) ||
-			alone(a.Key) && a.Value.Kind() == slog.KindString, depth)
+		secret := all || labelled && isLabelled(a.Key) || h.m.Name(a.Key) ||
+			alone(a.Key) && a.Value.Kind() == slog.KindString
+		value, other := h.value(w, a.Value, secret, depth)
 		if !other && key == a.Key {
 			continue
 		}

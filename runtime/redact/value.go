@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // longestName bounds the search backwards for the beginning of a name.
 const longestName = 64
@@ -26,7 +29,7 @@ func (t *scanner) beside(from, end int) int {
 	if !ok {
 		return end
 	}
-	if sep.kind == ':' && sep.spaced {
+	if sep.kind == ':' && sep.spaced && strings.IndexByte(`|>!&\`, at(s, sep.value)) >= 0 {
 		if to, is := t.block(from, end, sep); is {
 			return to
 		}
@@ -170,7 +173,7 @@ func (t *scanner) value(name string, sep separated) found {
 	if sep.kind == ':' && sep.quote == 0 && sep.spaced && headerLine(name) {
 		return found{i, t.eol(i), i, Mask}
 	}
-	if q := literal(s, i); q >= 0 {
+	if q := literal(s, i); q >= i {
 		// After a short value without quotes, the quote closes the text around it: 'password=b'.
 		closes := q+1 == len(s) || strings.IndexByte(" \t\r\n,;:)]}\\", s[q+1]) >= 0
 		if sep.quote != 0 || !closes {
@@ -217,26 +220,13 @@ func within(s string, q int) (from, to int) {
 	return from, to
 }
 
-// literal is the position of the quote of a text that Python prints with a prefix or a type: b'x',
-// SecretStr('x'); -1 without one.
+// python is the beginning of a text that Python prints with a prefix or a type.
+var python = regexp.MustCompile(`^(?:[\w.-]{0,64}\([bBrRuUfF]{0,2}|[bBrRuUfF]{1,2})["']`)
+
+// literal is the position of the quote of a text of Python: b'x', SecretStr('x'); i-1 without
+// one.
 func literal(s string, i int) int {
-	const longestPrefix = len("rb")
-	end := i
-	for end < len(s) && end-i < longestName && dotted[s[end]] {
-		end++
-	}
-	called := at(s, end) == '('
-	if called {
-		i = end + 1
-		for end = i; letter[at(s, end)] && end-i <= longestPrefix; {
-			end++
-		}
-	}
-	if c := at(s, end); c != '"' && c != '\'' || end == i && !called || end-i > longestPrefix ||
-		strings.Trim(s[i:end], "bBrRuUfF") != "" {
-		return -1
-	}
-	return end
+	return i + len(python.FindString(s[i:min(len(s), i+longestName+4)])) - 1
 }
 
 // nestedEnd is where the bracket at i closes; the end of the text if it does not.
@@ -312,20 +302,17 @@ func (t *scanner) labelled(from int, name string, sep separated) bool {
 	if at(s, sep.value) == sep.quote {
 		end = quoteEnd(s, sep.value+1, sep.quote) + 1
 	}
-	rest, listed := strings.CutPrefix(strings.TrimLeft(s[min(end, len(s)):], spaces), ",")
-	rest = strings.TrimLeft(rest, spaces)
-	if !listed || at(rest, 0) != sep.quote {
-		return false
-	}
-	from = len(s) - len(rest) + 1
-	end = runEnd(s, from, &letter)
-	next, ok := t.separator(end)
-	if !ok || next.kind != ':' || next.quote != sep.quote || at(s, next.value) != sep.quote ||
-		!isLabel(s[from:end]) {
-		return false
-	}
-	return t.m.namesSecret(s[next.value+1 : quoteEnd(s, next.value+1, sep.quote)])
+	end = min(end, len(s))
+	member, is := strings.CutSuffix(labelBehind.FindString(s[end:min(end+longestMember, len(s))]),
+		string(sep.quote))
+	return is && t.m.namesSecret(member[strings.LastIndexByte(member, sep.quote)+1:])
 }
+
+// longestMember bounds the search for the name that belongs to a value before the name.
+const longestMember = 512
+
+var labelBehind = regexp.MustCompile(
+	`^\s*,\s*["'](?i:name|key|header)["']\s*:\s*["'][^"']*["']`)
 
 // element hides the text of an XML element whose name is s[from:end], sections of CDATA included:
 // <password>…</password>. It returns where the search continues. Without the end of the element the
@@ -370,36 +357,23 @@ func indexFrom(s string, i int, part string) int {
 	return len(s)
 }
 
+// blockHead is the rest of the line of a block scalar, with tag, anchor and comment.
+var blockHead = regexp.MustCompile(
+	`^(?:[!&]\S*[ \t]+){0,2}(?:[|>]|\\u003[eE])[+1-9-]*[ \t]*(?:#[^\r\n]*)?[\r\n\\]`)
+
 // block hides a block scalar of YAML: a name, "|" or ">", and lines that are indented further than
 // the name's line. It returns where the search continues, in the last line, and reports whether
 // there is a block.
 func (t *scanner) block(from, end int, sep separated) (int, bool) {
 	s, i := t.s, sep.value
-	for range 2 {
-		if c := at(s, i); c == '!' || c == '&' { // a tag, an anchor
-			i = t.blanks(runEnd(s, i+1, &bare))
-		}
-	}
-	switch c := at(s, i); {
-	case c == '|', c == '>':
-		i++
-	case hasFold(s[i:], `\u003e`):
-		i += len(`\u003e`)
-	default:
+	head := blockHead.FindString(s[i:min(len(s), i+longestMember)])
+	if head == "" || !t.m.namesSecret(s[from:end]) {
 		return end, false
 	}
-	for strings.IndexByte("+-123456789", at(s, i)) >= 0 {
-		i++
-	}
-	if i = t.blanks(i); at(s, i) == '\\' { // the lines are in the text without escapes
+	if strings.HasSuffix(head, `\`) { // the lines are in the text without escapes
 		return end, true
 	}
-	if at(s, i) == '#' {
-		i = t.eol(i)
-	}
-	if t.lineBreak(i) == 0 || !t.m.namesSecret(s[from:end]) {
-		return end, false
-	}
+	i += len(strings.TrimRight(head, "\r\n"))
 	outer, least := t.indentation(from)
 	begin, line, last := -1, 0, 0
 	for width := t.lineBreak(i); width > 0; width = t.lineBreak(i) {
@@ -476,7 +450,7 @@ func (t *scanner) flag(from, end int) int {
 	} else if next == i && !comma {
 		return end
 	}
-	if begin := literal(s, next); begin >= 0 && listed {
+	if begin := literal(s, next); begin >= next && listed {
 		next = begin
 	}
 	c := at(s, next)
