@@ -419,56 +419,37 @@ func (t *scanner) indentation(i int) (marked, plain int) {
 	return first - begin, plain
 }
 
+// behindFlag is what is between a flag and its value, with the quotes of both: in a list of JSON, Go
+// or Python, on a line, or in a list of YAML.
+var behindFlag = regexp.MustCompile(
+	`^(?:["'](?:,\s*|[ \t]+)(?:[\w.-]{0,64}\()?[bBrRuUfF]{0,2}["']|[ \t]+["']?|` +
+		`["']?[ \t]*[\r\n]\s*- [ \t]*["']?)`)
+
 // flag hides the value after a flag of a command, as in --password hunter2, --password "a b" and
 // ["--password", "a b"], unless that is the next flag or the name of a header. The items of a list
 // may be on lines of their own, and a flag in a list may have one hyphen.
 func (t *scanner) flag(from, end int) int {
-	s, i, first := t.s, end, from // first of the item of a list
-	listed, comma := false, false
-	if c := at(s, i); c == '"' || c == '\'' { // each in quotes of its own
-		first--
-		i++
-		listed = true
-		if comma = at(s, i) == ','; comma {
-			i++
-		}
-	}
-	if !comma && s[from+1] != '-' {
+	s, name := t.s, t.s[from:end]
+	if !t.m.Name(name) {
 		return end
 	}
-	next := i
-	for width := 1; width > 0; next += width {
-		next = t.blanks(next)
-		width = t.lineBreak(next)
-	}
-	item := !comma && next > t.blanks(i) // of a list in YAML
-	if item {
-		if first < 0 || !strings.HasSuffix(s[:first], "- ") || !strings.HasPrefix(s[next:], "- ") {
-			return end
-		}
-		next = t.blanks(next + 1)
-	} else if next == i && !comma {
+	gap := behindFlag.FindString(s[end:min(len(s), end+longestMember)])
+	comma := strings.HasPrefix(gap, `",`) || strings.HasPrefix(gap, "',")
+	item := !comma && strings.ContainsAny(gap, "\r\n") // of a list in YAML
+	first := s[:from-min(from, len(gap)-len(strings.TrimLeft(gap, `"'`)))]
+	if gap == "" || !comma && name[1] != '-' || item && !strings.HasSuffix(first, "- ") {
 		return end
 	}
-	if begin := literal(s, next); begin >= next && listed {
-		next = begin
-	}
+	next := end + len(gap)
+	quoted := quote(s[next-1])
 	c := at(s, next)
-	quoted := c == '"' || c == '\''
-	if listed && !quoted && !item {
-		return end
-	}
-	if quoted {
-		next++
-	}
-	if c := at(s, next); c == 0 || c == '-' || strings.HasPrefix(s[next:], Mask) ||
-		!t.m.Name(s[from:end]) {
+	if c == 0 || c == '-' || strings.HasPrefix(s[next:], Mask) {
 		return end
 	}
 	switch {
 	case quoted:
-		to := quoteEnd(s, next, c)
-		if measure(s[from:end], s[next:to]) {
+		to := quoteEnd(s, next, s[next-1])
+		if measure(name, s[next:to]) {
 			return end
 		}
 		return t.hide(next, to, Mask)
@@ -480,8 +461,8 @@ func (t *scanner) flag(from, end int) int {
 	}
 	to := runEnd(s, next, &bare)
 	if to > next && s[to-1] == ':' && at(s, to) == ' ' {
-		if name := s[next : to-1]; runEnd(s, next, &letter) == to-1 &&
-			(headerLine(name) || t.m.certain(name)) {
+		if header := s[next : to-1]; runEnd(s, next, &letter) == to-1 &&
+			(headerLine(header) || t.m.certain(header)) {
 			return end // --header Authorization: Token X
 		}
 	}
