@@ -277,21 +277,16 @@ func (t *scanner) beyond(from, i int, port bool) int {
 // wholeURL hides the password of a value that is a URL as a whole, with any characters in the
 // password.
 func wholeURL(value string) string {
-	scheme, rest, is := strings.Cut(value, "://")
-	user := strings.LastIndexByte(rest, '@')
-	colon := strings.IndexAny(rest, ":/?#")
-	if !is || runEnd(scheme, 0, &inScheme) < len(scheme) || colon < 0 || user < colon ||
-		rest[colon] != ':' || runEnd(rest, 0, &inURL) > user {
+	at := passwordInURL.FindStringSubmatchIndex(value)
+	if at == nil || runEnd(value, at[4], &inURL) >= at[1] { // Text finds passwords of such characters
 		return value
 	}
-	if port := strings.TrimLeft(rest[colon+1:user], digits); port == "" ||
-		strings.IndexByte("/?#", port[0]) >= 0 {
-		return value
-	}
-	return value[:len(value)-len(rest)+colon+1] + Mask + rest[user:]
+	return value[:at[3]] + Mask + value[at[1]-1:]
 }
 
-var inScheme = set(func(c byte) bool { return alphanumeric[c] || c == '+' || c == '-' || c == '.' })
+// passwordInURL has a URL up to the "@" before its host, up to its password, and behind its scheme.
+var passwordInURL = regexp.MustCompile(
+	`(?s)^([A-Za-z0-9+.-]+://()[^:/?#]*:)[0-9]*[^0-9/?#].*@`)
 
 // longestSource bounds the search backwards for a data source name.
 const longestSource = 256
