@@ -9,9 +9,6 @@ import (
 // maxEscapes is how often escaped text is searched without its escapes.
 const maxEscapes = 3
 
-// inEncoded are the characters of text that is escaped as in a query string.
-var inEncoded = set(func(c byte) bool { return inURL[c] && c != '\\' })
-
 // The replacement of a value in JSON has quotes. These escape them as the text around is escaped.
 var (
 	toPercent   = strings.NewReplacer(`"`, "%22", `'`, "%27", `\`, "%5C", "%", "%25")
@@ -28,10 +25,10 @@ func (t *scanner) unescape() {
 			break
 		}
 		from := done + i
-		for from > done && inEncoded[s[from-1]] {
+		for from > done && inURL[s[from-1]] {
 			from--
 		}
-		done = runEnd(s, done+i, &inEncoded)
+		done = runEnd(s, done+i, &inURL)
 		t.inner(from, done, percent, toPercent)
 	}
 	for from := 0; from < len(s); {

@@ -116,10 +116,10 @@ func (t *scanner) armored() []span {
 			}
 			i += done
 			done = i + len(a.begin)
-			to := t.blanks(done)
+			to := t.gap(done)
 			opens := to > done
 			if a.dashes == "" {
-				to = t.blanks(done + 1)
+				to = t.gap(done + 1)
 				opens = at(t.s, done) == ':' && '0' <= at(t.s, to) && at(t.s, to) <= '9'
 			}
 			if opens {
@@ -129,6 +129,11 @@ func (t *scanner) armored() []span {
 	}
 	slices.SortFunc(t.found, inOrder)
 	return t.found
+}
+
+// gap is where the spaces at i end, which a query string has as "+".
+func (t *scanner) gap(i int) int {
+	return len(t.s) - len(strings.TrimLeft(t.s[min(i, len(t.s)):], " +"))
 }
 
 // closing is where the text after a block begins; the end of the text if the block is not closed. A
@@ -142,7 +147,7 @@ func (t *scanner) closing(i int, end, dashes string) int {
 		}
 		if dashes == "" {
 			if i += len(end); at(t.s, i) == ':' {
-				i = runEnd(t.s, t.blanks(i+1), &hex)
+				i = runEnd(t.s, t.gap(i+1), &hex)
 			}
 			return i
 		}
@@ -181,11 +186,16 @@ func (t *scanner) scheme(i int) int {
 			continue
 		}
 		end := i + len(known)
-		from := t.blanks(end)
-		if from == end && at(t.s, end) == '+' { // as in a query string
-			from++
+		from, of := t.blanks(end), &credential
+		if t.query {
+			of = &bareInQuery
+		} else if from == end && at(t.s, end) == '+' { // as in a query string
+			from, of = end+1, &escaped
 		}
-		to := runEnd(t.s, from, &credential)
+		if from >= t.credentialEnd { // or it is within another one
+			t.credentialEnd = runEnd(t.s, from, of)
+		}
+		to := t.credentialEnd
 		padded := to
 		for at(t.s, padded) == '=' {
 			padded++
@@ -195,7 +205,8 @@ func (t *scanner) scheme(i int) int {
 			strings.Trim(t.s[from:to], lowers+"_") == "" {
 			return i
 		}
-		return t.hide(from, padded, Mask)
+		t.hide(from, padded, Mask)
+		return from
 	}
 	return i
 }

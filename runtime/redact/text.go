@@ -57,6 +57,7 @@ type scanner struct {
 	sources []int // where each character is in the text with escapes; nil without
 
 	keyEnd         int    // where the last key with a known prefix ends
+	credentialEnd  int    // where the last word after a scheme ends
 	label          string // the last text of a member for names, as in "name":"DB_PASSWORD"
 	labelEnd       int    // where the member ends
 	runEnd, lastAt int    // of the run of characters that a URL was found in, and its last "@"

@@ -111,7 +111,7 @@ func (t *scanner) separator(i int) (sep separated, ok bool) {
 	sep.kind = at(t.s, after)
 	// prose, a comparison, or a name of a language
 	if sep.kind != '=' && (sep.kind != ':' || after > i && sep.quote == 0) ||
-		at(t.s, after+1) == '=' || at(t.s, after+1) == ':' {
+		!t.query && (at(t.s, after+1) == '=' || at(t.s, after+1) == ':') {
 		return sep, false
 	}
 	if at(t.s, after+1) == '>' {
@@ -122,12 +122,13 @@ func (t *scanner) separator(i int) (sep separated, ok bool) {
 	return sep, true
 }
 
-// Where a bare value ends: always, and in JSON.
+// Where a bare value ends: in a text, in JSON, and in a query string.
 var (
 	bare = set(func(c byte) bool {
 		return c > ' ' && c != 0x7f && strings.IndexByte("\"'`<>&;", c) < 0
 	})
-	inJSON = set(func(c byte) bool { return bare[c] && strings.IndexByte(",]}", c) < 0 })
+	inJSON      = set(func(c byte) bool { return bare[c] && strings.IndexByte(",]}", c) < 0 })
+	bareInQuery = set(func(c byte) bool { return strings.IndexByte("\"'&; \r\n", c) < 0 })
 )
 
 // bounds are the end of a run of characters, and of a value in the run, which has no closing
@@ -140,6 +141,8 @@ func (t *scanner) bareValue(i int, json bool) int {
 	chars, last := &bare, &t.bareEnd[0]
 	if json {
 		chars, last = &inJSON, &t.bareEnd[1]
+	} else if t.query {
+		chars = &bareInQuery
 	}
 	if i >= last.run {
 		last.run = runEnd(t.s, i, chars)
