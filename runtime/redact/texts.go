@@ -76,14 +76,17 @@ func (t *scanner) copies(form string, before, behind bool) {
 		}
 		t.hide(from, to, Mask)
 	}
+	head := form[:min(minCut, len(form))]
+	if t.sources != nil { // the escapes of one character may have minCut bytes
+		head = form[:1]
+	}
+	if !strings.Contains(t.s, head) { // as most texts
+		return
+	}
 	done := 0
 	for i := strings.Index(t.s, form); i >= 0; i = strings.Index(t.s[done:], form) {
 		hide(done+i, done+i+len(form))
 		done += i + len(form)
-	}
-	head := form[:min(minCut, len(form))]
-	if t.sources != nil { // the escapes of one character may have minCut bytes
-		head = form[:1]
 	}
 	for i := max(done, len(t.s)-len(form)+1); i < len(t.s); i++ {
 		next := strings.Index(t.s[i:], head)

@@ -422,8 +422,8 @@ func (t *scanner) indentation(i int) (marked, plain int) {
 	return first - begin, plain
 }
 
-// behindFlag is what is between a flag and its value, with the quotes of both: in a list of JSON, Go
-// or Python, on a line, or in a list of YAML.
+// behindFlag is the text between a flag and its value, with the quotes of both: in a list of JSON,
+// Go or Python, on a line, or in a list of YAML.
 var behindFlag = regexp.MustCompile(
 	`^(?:["'](?:,\s*|[ \t]+)(?:[\w.-]{0,64}\()?[bBrRuUfF]{0,2}["']|[ \t]+["']?|` +
 		`["']?[ \t]*[\r\n]\s*- [ \t]*["']?)`)
