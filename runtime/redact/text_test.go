@@ -659,6 +659,8 @@ var forms = []string{
 	"\npassword = \"\"\"\n\"%s\n\"\"\"", "\npassword = '''\na''%s'''",
 	"%%7B%%22password%%22%%3A%%22%s%%22%%7D", "q={%%22password%%22:%%22a;%s%%22}",
 	"%%2522password%%2522%%253A%%2522%s%%2522",
+	"token%%3D%%3D%s", "key%%3D%%09%s", "password%%3D:%s", "-----BEGIN+X-----%s",
+	"Bearer+%%2C%s", "Bearer%%20%%2C%s", "Bearer +Bearer x/%s",
 }
 
 var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<",
