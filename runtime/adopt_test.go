@@ -113,46 +113,58 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 			return nil, &jsonrpc.Error{Code: -32000, Message: "go away"}
 		}
 	})
-	for name, test := range map[string]struct {
-		server  *mcp.Server
-		options runtime.Options
-		rules   map[string]access.Rule
-		sets    []toolset.Toolset
-		want    string
+	alone := access.Rule{Permission: permission("x.y")}
+	host := newHost(nil)
+	host.set("ada")
+	for _, test := range []struct {
+		want   string
+		server *mcp.Server
+		rule   access.Rule // of the tool "a"
+		change func(*opts)
+		sets   []toolset.Toolset
 	}{
-		"no server": {nil, runtime.Options{}, nil, nil, "Adopt has no server"},
-		"a rule of no tool": {existing("a"), runtime.Options{},
-			map[string]access.Rule{"b": {Public: true}}, nil, `no tool "b", which has a rule`},
-		"a rule of another tool": {existing("a"), runtime.Options{},
-			map[string]access.Rule{"a": {Tool: "b", Public: true}}, nil, `has Tool "b"`},
-		"a permission without a host": {existing("a"), runtime.Options{},
-			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}}, nil,
-			"Options.Host.Source is nil, but tool \"a\" needs a permission of the host"},
-		"a permission alone": {existing("a"),
-			runtime.Options{Host: runtime.HostOptions{RecordOnly: true}},
-			map[string]access.Rule{"a": {Permission: access.Permission{App: "x", Action: "y"}}},
-			nil, "has only the rule x.y"},
-		"a role out of reach": {existing("a"), runtime.Options{},
-			map[string]access.Rule{"a": {MinRole: 9}}, nil, "role number 9"},
-		"a tool in both": {existing("update"), runtime.Options{}, nil,
-			[]toolset.Toolset{directory(&desk{})},
-			`tool "update" of a toolset is also a tool of the adopted server`},
-		"an option": {existing("a"), runtime.Options{
-			Lists: runtime.ListOptions{PageSize: -1}}, nil, nil,
-			"Options.Lists.PageSize"},
-		"an admin role": {existing("a"), runtime.Options{
-			Access: runtime.AccessOptions{AdminRole: "Root"}}, nil, nil,
-			"Options.Access.AdminRole"},
-		"a server that refuses us": {refusing, runtime.Options{}, nil, nil,
-			"cannot list what the adopted server serves"},
+		{"Adopt has no server", nil, access.Rule{}, nil, nil},
+		{`no tool "a", which has a rule`, existing("b"), access.Rule{Public: true}, nil, nil},
+		{`has Tool "b"`, existing("a"), access.Rule{Tool: "b", Public: true}, nil, nil},
+		{`Options.Host.Source is nil, but tool "a" needs a permission of the host`, existing("a"), alone,
+			nil, nil},
+		{"has only the rule x.y", existing("a"), alone, func(o *opts) { o.Host.RecordOnly = true }, nil},
+		{`tool "a" has neither a permission of the host nor action=none`, existing("a"),
+			access.Rule{Authenticated: true}, func(o *opts) { o.Host.Source = host }, nil},
+		{"role number 9", existing("a"), access.Rule{MinRole: 9}, nil, nil},
+		{"Options.Lists.PageSize", existing("a"), alone, func(o *opts) { o.Lists.PageSize = -1 }, nil},
+		{"Options.Access.AdminRole", existing("a"), access.Rule{Public: true},
+			func(o *opts) { o.Access.AdminRole = "Root" }, nil},
+		{"cannot list what the adopted server serves", refusing, alone, nil, nil},
+		{`tool "update" of a toolset is also a tool of the adopted server`, existing("a", "update"),
+			access.Rule{Public: true}, nil, []toolset.Toolset{directory(&desk{})}},
+		{`contains the tool "bare_tool"`, existing("a", "bare_tool"), access.Rule{Public: true},
+			func(o *opts) { o.Texts.Instructions = "Call bare_tool." }, nil},
+		// a name or alias of a tool that the server lists to some clients, or that ReadOnly removes
+		{`"ask"`, picky(), access.Rule{MinRole: member}, conditional, []toolset.Toolset{toolsetOf(
+			[]toolset.Tool{{Name: "zap", Aliases: []string{"ask"}, Input: anyInput, Call: nothing}})}},
+		{`"ask"`, picky(), access.Rule{MinRole: member}, conditional,
+			[]toolset.Toolset{toolsetOf([]toolset.Tool{good("ask")})}},
+		{`"ask"`, picky(), access.Rule{MinRole: member}, func(o *opts) { conditional(o); o.ReadOnly = true },
+			[]toolset.Toolset{toolsetOf([]toolset.Tool{{Name: "ask", Input: anyInput, Call: nothing,
+				Annotations: toolset.Annotations{ReadOnlyHint: true}}})}},
 	} {
-		test.options.Logger = quiet()
-		s, err := runtime.Adopt(test.server, test.options, test.rules, test.sets...)
+		o := opts{Logger: quiet(), Identity: hosted()}
+		if test.change != nil {
+			test.change(&o)
+		}
+		rules := map[string]access.Rule{"a": test.rule}
+		if o.Adopt.Conditional != nil {
+			rules = map[string]access.Rule{"ask": test.rule}
+		}
+		s, err := runtime.Adopt(test.server, o, rules, test.sets...)
 		if err == nil || s != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v\nwant %s", name, err, test.want)
+			t.Errorf("%v\nwant %s", err, test.want)
 		}
 	}
 }
+
+func conditional(o *opts) { o.Adopt.Conditional = []string{"ask"} }
 
 func TestAdoptedServerWithoutTools(t *testing.T) {
 	s := adopt(t, mcp.NewServer(&mcp.Implementation{Name: "bare"}, nil), runtime.Options{}, nil,

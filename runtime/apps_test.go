@@ -178,21 +178,6 @@ func TestExtensionsAreEqualForEveryCaller(t *testing.T) {
 	check(serve(t, adopted), map[string]any{"com.example/own": map[string]any{}})
 }
 
-func TestOptionsRefuseMalformedExtensions(t *testing.T) {
-	t.Parallel()
-	_, err := runtime.New(runtime.Options{Anonymous: true,
-		Protocol: runtime.ProtocolOptions{
-			Extensions:   map[string]map[string]any{"x": nil},
-			Experimental: map[string]map[string]any{"y": {"f": func() {}}},
-		}}, boards())
-	for _, want := range []string{`Options.Protocol.Extensions has "x": write a prefix`,
-		`Options.Protocol.Experimental["y"] cannot be JSON`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 // A tool whose values all need a higher role is unknown, and its app too.
 func TestAnAppOfToolsThatTheirValuesHideIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

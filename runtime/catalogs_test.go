@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	goruntime "runtime"
@@ -124,24 +123,6 @@ func (k *kept) events() (all []audit.Event) {
 			all = append(all, e)
 		default:
 			return all
-		}
-	}
-}
-
-func TestServersWhoseCatalogsCannotWorkDoNotStart(t *testing.T) {
-	var none *shelf
-	broken := kits()
-	broken.failing(func(context.Context) error { return errors.New("no such table") })
-	for want, options := range map[string]runtime.Options{
-		"Options.Catalogs.Source is a nil *runtime_test.shelf": {
-			Catalogs: runtime.CatalogOptions{Source: none}},
-		"Options.Catalogs.Source: cannot read which tools are switched off: no such table": {
-			Catalogs: runtime.CatalogOptions{Source: broken}},
-	} {
-		options.Identity, options.Logger = users(), quiet()
-		if _, err := runtime.New(options, directory(&desk{})); err == nil ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -389,34 +389,6 @@ func TestClientSignsInWithTheCatalogsInItsURL(t *testing.T) {
 	}
 }
 
-func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
-	servers := []string{"https://id.example"}
-	for want, resource := range map[string]identity.Resource{
-		`the resource's URL is ""`: {AuthorizationServers: servers},
-		`the resource's URL is "http://mcp.example/mcp"`: {URL: "http://mcp.example/mcp",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://a.example/?q"`: {URL: "https://a.example/?q",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://a.example/#f"`: {URL: "https://a.example/#f",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://u:p@a.example/m"`: {URL: "https://u:p@a.example/m",
-			AuthorizationServers: servers},
-		"the resource has no authorization server: add the issuers whose tokens it " +
-			"accepts": {URL: "http://localhost:8080/mcp"},
-	} {
-		_, err := runtime.New(runtime.Options{Identity: guarded{holders(), resource},
-			Logger: quiet()}, scoped())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	if _, err := runtime.New(runtime.Options{Identity: guarded{holders(),
-		identity.Resource{URL: "http://127.0.0.1:1/mcp", AuthorizationServers: servers}},
-		Logger: quiet()}, scoped()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
 	// Middleware and handlers may talk before they answer; what they send stays in order.
 	set := toolsetOf([]toolset.Tool{{Name: "talk", SDK: true, Input: `{"type":"object"}`,

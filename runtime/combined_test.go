@@ -84,29 +84,3 @@ func TestInstructionsNameNoRemovedTool(t *testing.T) {
 		}
 	}
 }
-
-// A name or alias of a toolset clashes with a tool of the adopted server that does not count as
-// the server's: one that is listed to some clients only, or that Options.ReadOnly removes.
-func TestConditionalToolsClashWithToolsAndAliases(t *testing.T) {
-	rules := map[string]access.Rule{"ask": {MinRole: member}, "fetch": {Authenticated: true},
-		"zip": {Authenticated: true}}
-	for name, tool := range map[string]toolset.Tool{
-		"alias": {Name: "zap", Aliases: []string{"ask"}},
-		"name": {Name: "ask",
-			Annotations: toolset.Annotations{ReadOnlyHint: true}},
-	} {
-		for _, readOnly := range []bool{false, true} {
-			if readOnly && name == "alias" {
-				continue // the tool is removed with its alias
-			}
-			tool.Input, tool.Call = anyInput, nothing
-			set := toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, MinRole: admin})
-			_, err := runtime.Adopt(picky(), runtime.Options{Logger: quiet(), Identity: users(),
-				ReadOnly: readOnly,
-				Adopt:    runtime.AdoptOptions{Conditional: []string{"ask"}}}, rules, set)
-			if err == nil || !strings.Contains(err.Error(), `"ask"`) {
-				t.Errorf("%s, ReadOnly %v: %v", name, readOnly, err)
-			}
-		}
-	}
-}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 )
@@ -170,52 +169,6 @@ func TestLogAndExplanationSayWhyAServiceUserDoesNotCount(t *testing.T) {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("no %s in %s", want, &log)
 			}
-		}
-	}
-}
-
-// wordyHost says of a user that it does not have what hosts say.
-type wordyHost struct {
-	*fakeHost
-	err error
-}
-
-func (h wordyHost) Resolve(context.Context, access.Principal) (capability.User, error) {
-	return capability.User{}, h.err
-}
-
-func TestMissingUserIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	host := newHost(nil)
-	host.set("ada", "dcim.view_device")
-	ada, nobody := access.Principal{Subject: "ada", User: "ada"}, access.Principal{Subject: "ada"}
-	for _, test := range []struct {
-		err  error
-		p    access.Principal
-		want string
-	}{
-		{fmt.Errorf("django: no active user %q: %w", "ada", capability.ErrNoUser), ada,
-			`the host has no active user "ada": correct the name, or create the user in the host`},
-		{fmt.Errorf("static: a.yaml has no active user %q: %w", "ada", capability.ErrNoUser), ada,
-			`static: a.yaml has no active user "ada": correct the name, or create the user in the host`},
-		{fmt.Errorf("user %q: locked: %w", "ada", capability.ErrNoUser), ada,
-			`the host has no active user "ada" (user "ada": locked): correct the name, or create the ` +
-				`user in the host`},
-		{capability.ErrNoUser, ada,
-			`the host has no active user "ada": correct the name, or create the user in the host`},
-		{fmt.Errorf("static: the principal has no user (set it): %w", capability.ErrNoUser),
-			nobody, `it has no user of the host: set its User, or map its Client`},
-		{fmt.Errorf("it has no badge: %w", capability.ErrNoUser), nobody,
-			`it has no user of the host (it has no badge): set its User, or map its Client`},
-	} {
-		_, err := runtime.New(runtime.Options{
-			Host:     runtime.HostOptions{Source: wordyHost{host, test.err}},
-			Logger:   quiet(),
-			Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): test.p}),
-		}, stock())
-		if want := `Options.Identity: principal "ada": ` + test.want; err == nil ||
-			!strings.Contains(err.Error(), want) || !errors.Is(err, capability.ErrNoUser) {
-			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }

@@ -170,33 +170,6 @@ func TestNothingIsRedirected(t *testing.T) {
 	}
 }
 
-func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
-	t.Parallel()
-	const form = "write a path such as /mcp or /tools/mcp"
-	wants := map[string]string{}
-	for _, path := range []string{"mcp", "/mcp//", "/../", "/./", "//", "//mcp", "/a//b", "/a/../b",
-		"/..", "/.", "/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc", "GET /a", ".",
-		"https://mcp.example/mcp", "/a\n", `/a\b`} {
-		wants[path] = form
-	}
-	for _, taken := range []string{"/healthz", "/readyz", "/api/v1/", "/console",
-		runtime.PathResourceMetadata} {
-		path := strings.TrimSuffix(taken, "/")
-		wants[path] = "the server serves " + taken + " itself: use another path"
-		wants[path+"/mcp"] = wants[path]
-	}
-	for path, want := range wants {
-		for kind, build := range makers {
-			_, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: path},
-				Identity: users(), Logger: quiet()})
-			if err == nil || !strings.HasPrefix(err.Error(),
-				fmt.Sprintf("mcp server: Options.HTTP.Path is %q: ", path)+want) {
-				t.Errorf("%s %q: %v", kind, path, err)
-			}
-		}
-	}
-}
-
 func TestHealthRequiresNoCredential(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))

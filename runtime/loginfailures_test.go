@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -157,16 +156,4 @@ func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
 			t.Errorf("statuses %v", statuses)
 		}
 	})
-}
-
-func TestTrustedProxiesThatTrustEverybodyDoNotStart(t *testing.T) {
-	t.Parallel()
-	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
-		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
-		_, err := runtime.New(runtime.Options{Identity: users(), Logger: quiet(),
-			HTTP: runtime.HTTPOptions{TrustedProxies: []netip.Prefix{p}}}, directory(&desk{}))
-		if err == nil || !strings.Contains(err.Error(), "Options.HTTP.TrustedProxies") {
-			t.Errorf("%s: %v", p, err)
-		}
-	}
 }

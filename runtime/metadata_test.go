@@ -129,32 +129,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-func TestAliasHasAClientsName(t *testing.T) {
-	t.Parallel()
-	tool := func(name string, aliases ...string) toolset.Tool {
-		return toolset.Tool{Name: name, Input: anyInput, Aliases: aliases,
-			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Done(nil)
-			}}
-	}
-	for want, tools := range map[string][]toolset.Tool{
-		`the alias "b" of tool "a" is also a name of tool "b"`: {tool("a", "b"), tool("b")},
-		`the alias "c" of tool "b" is also a name of tool "a"`: {tool("a", "c"), tool("b", "c")},
-		`the alias "a" of tool "a" is also a name of tool "a"`: {tool("a", "a")},
-		`alias "no name": not a tool name`:                     {tool("a", "no name")},
-	} {
-		_, err := runtime.New(runtime.Options{Logger: quiet()}, toolsetOf(tools))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	_, err := runtime.Adopt(existing("old_name"), runtime.Options{Logger: quiet()}, nil,
-		toolsetOf([]toolset.Tool{tool("name", "old_name")}))
-	if err == nil || !strings.Contains(err.Error(), `tool "old_name" of a toolset is also a tool`) {
-		t.Error(err)
-	}
-}
-
 func TestCapabilitiesFollowTheCode(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -361,11 +335,6 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q", user, got)
 		}
-	}
-	_, err := runtime.Adopt(existing("bare_tool"), runtime.Options{Logger: quiet(),
-		Texts: runtime.TextOptions{Instructions: "Call bare_tool."}}, nil)
-	if err == nil || !strings.Contains(err.Error(), `contains the tool "bare_tool"`) {
-		t.Error(err)
 	}
 }
 

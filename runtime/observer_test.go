@@ -23,7 +23,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/observe"
-	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -506,28 +505,6 @@ func TestObserverGetsWhatWasKept(t *testing.T) {
 	slices.Sort(got)
 	if got = slices.Compact(got); !slices.Equal(got, []string{"capabilities true"}) {
 		t.Errorf("the second time: %v", got)
-	}
-}
-
-func TestObserverOrCheckThatIsNilIsRefused(t *testing.T) {
-	t.Parallel()
-	var none *nobody
-	var noTasks *task.Memory
-	_, err := runtime.New(runtime.Options{Logger: quiet(), Identity: users(),
-		Observe: runtime.ObserveOptions{
-			Observer:  none,
-			Readiness: map[string]func(context.Context) error{"db": nil, "": nothingToCheck},
-		},
-		Tasks: runtime.TaskOptions{Store: noTasks}},
-		directory(&desk{}))
-	for _, want := range []string{
-		"Options.Observe.Observer is a nil *runtime_test.nobody", "Options.Tasks.Store is a nil *task.Memory",
-		`Options.Observe.Readiness["db"] is nil: give it a check, or remove it`,
-		`Options.Observe.Readiness has a check named "": give it a name`,
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v does not say %s", err, want)
-		}
 	}
 }
 

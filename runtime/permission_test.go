@@ -302,62 +302,6 @@ func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
 	}
 }
 
-func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
-	full := runtime.Options{Grants: runtime.GrantOptions{Source: &purse{}, Roots: roots(t, nil)},
-		Sandbox: &box{},
-		Logger:  quiet()}
-	answered := func(ctx context.Context, call toolset.Call) (toolset.Result,
-		error) {
-		return toolset.Done(nil)
-	}
-	for want, test := range map[string]struct {
-		tool    toolset.Tool
-		without func(*runtime.Options)
-	}{
-		"set Options.Grants.Source": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Grants.Source = nil }},
-		"set Options.Grants.Roots": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Grants.Roots = nil }},
-		"isolate=process of": {toolset.Tool{Isolate: "x"},
-			func(o *runtime.Options) { o.Sandbox = nil }},
-		"nil *runtime_test.b": {toolset.Tool{},
-			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
-		"nil *runtime_test.p": {toolset.Tool{},
-			func(o *runtime.Options) { o.Grants.Source = (*purse)(nil) }},
-		"no helper is there": {toolset.Tool{Isolate: "x"},
-			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
-		"Options.Grants.Defaults: ": {toolset.Tool{}, func(o *runtime.Options) {
-			o.Grants.Defaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
-				Unrestricted: true}}
-		}},
-		`file.read pubic/** restricted: unknown root "pubic"; the roots are docs`: {
-			toolset.Tool{},
-			func(o *runtime.Options) { o.Grants.Defaults = grant.Minimal("pubic") }},
-		"the only kinds of file. are file.read and file.write": {toolset.Tool{},
-			func(o *runtime.Options) {
-				o.Grants.Defaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
-					Unrestricted: true}}
-			}},
-	} {
-		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
-		set := toolsetOf([]toolset.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
-		if _, err := runtime.New(full, set); err != nil {
-			t.Errorf("%s: with all of it: %v", want, err)
-		}
-		o := full
-		test.without(&o)
-		if _, err := runtime.New(o, set); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	memory := toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered,
-		Limits: toolset.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
-	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(),
-		"isolate=process only") {
-		t.Error(err)
-	}
-}
-
 func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	var logged journal
 	tool := toolset.Tool{Name: "push",
@@ -455,14 +399,4 @@ func BenchmarkDecision(b *testing.B) {
 			}
 		}
 	})
-}
-
-func TestOfferNeedsSomewhereToAsk(t *testing.T) {
-	_, err := runtime.New(runtime.Options{
-		Grants: runtime.GrantOptions{Source: &purse{}, Offer: true},
-		Logger: quiet()},
-		oneTool("a", nil))
-	if err == nil || !strings.Contains(err.Error(), "Options.Grants.Offer is set") {
-		t.Error(err)
-	}
 }
