@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -109,6 +107,11 @@ func roots(t testing.TB, files map[string]string) *grant.Roots {
 			t.Fatal(err)
 		}
 	}
+	if files["a.md"] != "" {
+		if err := os.Link(filepath.Join(dir, "a.md"), filepath.Join(dir, "linked")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
 	if err != nil {
 		t.Fatal(err)
@@ -157,75 +160,6 @@ func contentIn(era, value string) string {
 	return value
 }
 
-func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
-	p := &purse{}
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: runtime.GrantOptions{
-		Source: p,
-		Roots:  roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}),
-		Defaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md",
-			Unrestricted: true}},
-	}, Audit: runtime.AuditOptions{Sink: sink}},
-		permitting(reading, readAll))
-	url := serve(t, s)
-	for _, era := range eras {
-		session := connectHTTP(t, url, tokens["Member"], era)
-		other := connectHTTP(t, url, tokens["Viewer"], era)
-		nobody := connectHTTP(t, url, "", era)
-		step := func(who *mcp.ClientSession, arguments, want string) {
-			t.Helper()
-			if got := callText(t, who, "read", arguments); got != want {
-				t.Errorf("%s: %s: %s, want %s", era, arguments, got, want)
-			}
-		}
-		const b, refused = `{"path":"docs/secret/b.md"}`,
-			`!permission_denied: file.read "docs/secret/b.md": no grant allows it`
-		p.put(client("Member"))
-		step(session, `{"path":"docs/a.md"}`, contentIn(era, `"A"`))
-		step(nobody, `{"path":"docs/a.md"}`, contentIn(era, `"A"`))
-		step(session, b, refused)
-		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*",
-			Unrestricted: true})
-		step(session, b, contentIn(era, `"B"`))
-		step(other, b, refused)
-		step(nobody, b, refused)
-		// What is not there is not told from what is, to those who may see neither.
-		step(other, `{"path":"docs/secret/none"}`, strings.ReplaceAll(refused, "b.md", "none"))
-		p.put(client("Member"))
-		step(session, b, refused)
-		sink.taken()
-	}
-}
-
-func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
-	p, sink := &purse{}, &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600),
-		os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	opened.RefuseHardLinks = true
-	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p, Roots: opened},
-		Audit: runtime.AuditOptions{Sink: sink}},
-		permitting(reading, readAll))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
-	if got := callText(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
-		t.Error(got)
-	}
-	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
-		e.Missing != "file.read (special)" || len(e.Grants) != 0 {
-		t.Errorf("%+v", e)
-	}
-}
-
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
@@ -253,43 +187,41 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	}
 }
 
-func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *",
-		Unrestricted: true},
-		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
-	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p}},
-		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
-			Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
-			func(ctx context.Context, _ named) (string, error) {
-				cmd, err := grant.Command(ctx, "argv")
-				if err != nil {
-					return "", err
-				}
-				dialer, err := grant.Connect(ctx, "host")
-				if err != nil {
-					return "", err
-				}
-				// Another host than the one that was named is decided on when it is connected to.
-				if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
-					!strings.Contains(err.Error(), grant.Code) {
-					return "", fmt.Errorf("another port: %v", err)
-				}
-				out, err := cmd.Output()
-				return string(out), err
-			}))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	for arguments, want := range map[string]string{
-		`{"argv":["echo","a; b"],"host":"127.0.0.1:9"}`:    `"a; b\n"`,
-		`{"argv":["echo","a","b"],"host":"127.0.0.1:9"}`:   `!permission_denied: system.command "echo a b": no grant allows it`,
-		`{"argv":["echo","a"],"host":"127.0.0.1:10"}`:      `!permission_denied: net.connect "127.0.0.1:10": no grant allows it`,
-		`{"argv":["/bin/echo","a"],"host":"127.0.0.1:9"}`:  `!permission_denied: system.command "/bin/echo a": no grant allows it`,
-		`{"argv":["sh","-c","echo"],"host":"127.0.0.1:9"}`: `!permission_denied: system.command "sh -c echo": no grant allows it`,
-	} {
-		if got := callText(t, session, "run", arguments); got != want {
-			t.Errorf("%s: %s, want %s", arguments, got, want)
+// running has a tool that runs a command, and then connects to another port than the one that its
+// argument names.
+func running() toolset.Toolset {
+	return permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
+		Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
+		func(ctx context.Context, _ named) (string, error) {
+			cmd, err := grant.Command(ctx, "argv")
+			if err != nil {
+				return "", err
+			}
+			dialer, err := grant.Connect(ctx, "host")
+			if err != nil {
+				return "", err
+			}
+			if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
+				!strings.Contains(err.Error(), grant.Code) {
+				return "", fmt.Errorf("another port: %v", err)
+			}
+			out, err := cmd.Output()
+			return string(out), err
+		})
+}
+
+// askingReader is a tool that reads a file by a grant and then asks. first runs before it asks.
+func askingReader(tool toolset.Tool, first func()) toolset.Toolset {
+	tool.Name, tool.Allow, tool.Elicits = "read", reading.Allow, true
+	return permitting(tool, func(ctx context.Context, in named) (string, error) {
+		text, err := readAll(ctx, in)
+		if err != nil {
+			return "", err
 		}
-	}
+		first()
+		form, err := runtime.Elicit[nameForm](ctx, "who", "Your name?")
+		return text + form.Name, err
+	})
 }
 
 func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
@@ -334,69 +266,4 @@ func TestServerNamesItsRoots(t *testing.T) {
 	if got := newServer(t, runtime.Options{}, toolsetOf(nil)).Roots(); len(got) != 0 {
 		t.Error(got)
 	}
-}
-
-// BenchmarkDecision is what stands between a call and its handler: the table alone, and with grants
-// of each kind, a hundred of which the client has.
-func BenchmarkDecision(b *testing.B) {
-	p := &purse{}
-	var held []grant.Permission
-	for i := range 25 {
-		held = append(held,
-			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i),
-				Unrestricted: true},
-			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i),
-				Unrestricted: true},
-			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i),
-				Unrestricted: true},
-			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i),
-				Unrestricted: true})
-	}
-	p.put(client("Member"), held...)
-	for name, n := range map[string]toolset.Named{
-		"command": {Argument: "a", Kinds: []string{grant.SystemCommand},
-			Values: []string{"git", "log", "24", "x"}},
-		"host": {Argument: "a", Kinds: []string{grant.NetConnect},
-			Values: []string{"a.24.example:443"}},
-		"own kind": {Argument: "a", Kinds: []string{"queue.push"}, Values: []string{"mail-24-x"}},
-		"file":     {Argument: "a", Kinds: []string{grant.FileRead}, Values: []string{"docs/24/x"}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			tool := toolset.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour,
-				Allow: []toolset.Allow{{Kind: n.Kinds[0], Argument: "a"}},
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					for b.Loop() {
-						inside, err := call.Allow(ctx, n)
-						if err != nil {
-							b.Error(err)
-							break
-						}
-						grant.From(inside).Close()
-					}
-					return toolset.Done(nil)
-				}}
-			s := newServer(b, runtime.Options{Grants: runtime.GrantOptions{
-				Source: p,
-				Roots:  roots(b, map[string]string{"24/x": "X"}),
-			}}, toolsetOf([]toolset.Tool{tool}))
-			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(),
-				&mcp.CallToolParams{Name: "a"}); err != nil {
-				b.Fatal(err)
-			}
-		})
-	}
-	s := newServer(b, runtime.Options{},
-		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
-			Call: func(context.Context, toolset.Call) (toolset.Result,
-				error) {
-				return toolset.Done(nil)
-			}}}))
-	table, who := s.Table(), principalOf("Member")
-	b.Run("table alone", func(b *testing.B) {
-		for b.Loop() {
-			if !table.Decide(who, "a").Allowed {
-				b.Fatal("refused")
-			}
-		}
-	})
 }

@@ -23,8 +23,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -35,10 +36,13 @@ import (
 //	toolset: directory library     toolsets, by their names in the table below
 //	adopt: existing ruled bare     a go-sdk server, with its tools
 //	catalogs: kits                 the source of catalogs
-//	replacing: yes                 an interceptor that replaces structured content
+//	intercept: replacing           interceptors, by their names
 //	host: yes                      a host, whose permissions "server> host USER …" sets
 //	identity: none kept            no source of identities, or one whose value is the token
-//	tasks: own                     a store of tasks, which "server> store METHOD ERROR" lets fail
+//	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
+//	                               and notes of its calls
+//	grants: defaults no-links      a source of grants, which "server> grant USER KIND RESOURCE; …"
+//	                               sets, with the root docs
 //	PageSize: 2                    any option of a simple type, by its name
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
@@ -76,6 +80,8 @@ type scenarioWorld struct {
 	users   map[string]scenarioUser
 	host    *fakeHost
 	shelf   *shelf
+	store   *scenarioStore
+	purse   *purse
 	adopted *mcp.Server
 	server  *runtime.Server
 	proceed chan struct{}
@@ -88,6 +94,7 @@ type scenarioWorld struct {
 	slow       time.Duration // time that the sink takes
 	away       string        // error of the source of identities
 	storeFails map[string]string
+	logPanics  string // at lines with this text
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
@@ -136,17 +143,25 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
 			options.Catalogs.Source = w.shelf
-		case "replacing":
-			if value == "no" {
-				continue
+		case "intercept":
+			for _, word := range words {
+				options.Interceptors = append(options.Interceptors, scenarioInterceptors[word](w))
 			}
-			options.Interceptors = []intercept.Middleware{replacing}
 		case "identity", "case":
 		case "tasks":
 			if value == "none" {
 				continue
 			}
-			options.Tasks.Store = scenarioStore{task.NewMemory(), w}
+			w.store = &scenarioStore{Store: task.NewMemory(), w: w, noted: value == "noted"}
+			options.Tasks.Store = w.store
+		case "grants":
+			w.purse = &purse{}
+			options.Grants.Source = w.purse
+			options.Grants.Roots = roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"})
+			if options.Grants.Roots.RefuseHardLinks = value == "no-links"; value == "defaults" {
+				options.Grants.Defaults = []grant.Permission{{Type: grant.FileRead,
+					Resource: "docs/a.md", Unrestricted: true}}
+			}
 		case "host":
 			w.host = newHost(nil)
 			options.Host.Source = w.host
@@ -284,6 +299,8 @@ func (w *scenarioWorld) do(verb, text string) error {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
 		}
 		w.host.set(words[0], words[1:]...)
+	case "grant":
+		w.grant(words[0], strings.TrimPrefix(text, words[0]))
 	case "host-fails":
 		w.host.failing(func(context.Context) error { return errors.New(text) })
 		if text == "" {
@@ -296,6 +313,22 @@ func (w *scenarioWorld) do(verb, text string) error {
 		defer w.mu.Unlock()
 		method, failure, _ := strings.Cut(text, " ")
 		w.storeFails[method] = failure
+	case "lost", "dead": // another replica has ended the newest task, or had its run and has died
+		_, err := w.store.Store.Change(context.Background(), w.store.made.Owner, w.store.made.ID,
+			func(r *task.Record) error {
+				if r.Status, r.Run = task.Failed, ""; verb == "dead" {
+					r.Status, r.Run, r.Lease = task.Working, "another", time.Now().Add(-time.Minute)
+				}
+				return nil
+			})
+		return err
+	case "stored":
+		r, err := w.store.Store.Get(context.Background(), w.store.made.Owner, w.store.made.ID)
+		w.note(fmt.Sprintf("note: %s, runs %t, %v", r.Status, r.Run != "", err))
+	case "log-panics":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.logPanics = text
 	case "shutdown": // in a time
 		d, err := time.ParseDuration(text)
 		if err != nil {
@@ -370,13 +403,29 @@ func (w *scenarioWorld) do(verb, text string) error {
 	return nil
 }
 
+// grant sets all permissions of a user's client, such as "file.read docs/**; queue.push mail".
+func (w *scenarioWorld) grant(user, text string) {
+	var all []grant.Permission
+	for part := range strings.SplitSeq(text, ";") {
+		kind, resource, _ := strings.Cut(strings.TrimSpace(part), " ")
+		if kind != "" {
+			all = append(all, grant.Permission{Type: kind, Resource: resource, Unrestricted: true})
+		}
+	}
+	p := w.users[user].Principal
+	w.purse.put(isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}, all...)
+}
+
 // Record implements audit.Sink.
-func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
+func (w *scenarioWorld) Record(ctx context.Context, e audit.Event) error {
 	w.mu.Lock()
 	refused, slow := w.unrecorded == string(e.Type) && e.Status != audit.Intent ||
 		w.unrecorded == fmt.Sprint(e.Type, " ", e.Status) || w.unrecorded == "all", w.slow
 	w.mu.Unlock()
 	scenario.Pause(slow)
+	if value := valueIn(ctx); value != "false <>" {
+		w.note("note: the sink reads the value of the caller: " + value)
+	}
 	if refused {
 		return errors.New("the disk is full")
 	}
@@ -459,5 +508,10 @@ func (w logOf) Write(line []byte) (int, error) {
 		kind = "debug: "
 	}
 	w.note(kind + strings.TrimSpace(string(line)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.logPanics != "" && bytes.Contains(line, []byte(w.logPanics)) {
+		panic("the log handler")
+	}
 	return len(line), nil
 }

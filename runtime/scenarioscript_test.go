@@ -197,15 +197,20 @@ func scriptedServer(w *scenarioWorld, tools []string) *mcp.Server {
 // scenarioStore is a store of tasks that fails as the test has it.
 type scenarioStore struct {
 	task.Store
-	w *scenarioWorld
+	w     *scenarioWorld
+	noted bool
+	made  task.Record // the newest
 }
 
-func (s scenarioStore) fail(method string) error {
+func (s *scenarioStore) fail(method string) error {
+	if s.noted && method != "due" {
+		s.w.note("note: the store is called: " + method)
+	}
 	s.w.mu.Lock()
 	text := s.w.storeFails[method]
 	s.w.mu.Unlock()
 	switch text {
-	case "":
+	case "", "cancelled":
 		return nil
 	case "full":
 		return task.ErrFull
@@ -213,18 +218,29 @@ func (s scenarioStore) fail(method string) error {
 		return task.ErrUnknown
 	case "panic":
 		panic("a nil pointer")
+	case "held": // and commits, whatever becomes of its caller
+		<-s.w.proceed
+		return nil
 	}
 	return errors.New(text)
 }
 
-func (s scenarioStore) Create(ctx context.Context, r task.Record, l task.Limits) error {
+func (s *scenarioStore) Create(ctx context.Context, r task.Record, l task.Limits) error {
 	if err := s.fail("create"); err != nil {
 		return err
 	}
-	return s.Store.Create(ctx, r, l)
+	s.made = r
+	err := errors.Join(ctx.Err(), s.Store.Create(context.WithoutCancel(ctx), r, l))
+	if s.w.storeFails["create"] == "cancelled" {
+		_, err = s.Store.Change(ctx, r.Owner, r.ID, func(r *task.Record) error {
+			r.Status = task.Cancelled
+			return nil
+		})
+	}
+	return err
 }
 
-func (s scenarioStore) Get(ctx context.Context, o task.Owner,
+func (s *scenarioStore) Get(ctx context.Context, o task.Owner,
 	id string) (r task.Record, err error) {
 	if err := s.fail("get"); err != nil {
 		return r, err
@@ -232,7 +248,7 @@ func (s scenarioStore) Get(ctx context.Context, o task.Owner,
 	return s.Store.Get(ctx, o, id)
 }
 
-func (s scenarioStore) Change(ctx context.Context, o task.Owner, id string,
+func (s *scenarioStore) Change(ctx context.Context, o task.Owner, id string,
 	change func(*task.Record) error) (r task.Record, err error) {
 	if err := s.fail("change"); err != nil {
 		return r, err
@@ -240,7 +256,7 @@ func (s scenarioStore) Change(ctx context.Context, o task.Owner, id string,
 	return s.Store.Change(ctx, o, id, change)
 }
 
-func (s scenarioStore) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
+func (s *scenarioStore) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	if err := s.fail("due"); err != nil {
 		return nil, err
 	}

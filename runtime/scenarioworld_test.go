@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,6 +19,14 @@ import (
 
 // scenarioToolsets are the toolsets of scenarios, by name.
 var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
+	"reading": func(*scenarioWorld) toolset.Toolset { return permitting(reading, readAll) },
+	"reading-task": func(*scenarioWorld) toolset.Toolset {
+		return askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})
+	},
+	"reading-again": func(w *scenarioWorld) toolset.Toolset { // each run has another grant
+		return askingReader(toolset.Tool{SDK: true}, func() { w.grant("mel", "file.read docs/**") })
+	},
+	"running":   func(*scenarioWorld) toolset.Toolset { return running() },
 	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
 	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
 	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
@@ -49,6 +58,11 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
 	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
 	"script":       func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
+	"script-sdk": func(w *scenarioWorld) toolset.Toolset {
+		g := scripted(w)
+		g.Tools[len(g.Tools)-1].SDK = true
+		return toolset.NewToolset(g)
+	},
 	"script-nonblocking": func(w *scenarioWorld) toolset.Toolset {
 		g := toolset.NewToolset(scripted(w)).Only("do").Generated()
 		g.Tools[0].Elicits = false
@@ -278,17 +292,46 @@ func answering() *mcp.Server {
 	return s
 }
 
-// replacing is an interceptor. The argument "replaced" of a call is the structured content of its
-// result.
-func replacing(next intercept.Next) intercept.Next {
-	return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-		res, err := next(ctx, m)
-		params, _ := m.Params.(*mcp.CallToolParamsRaw)
-		var in struct{ Replaced json.RawMessage }
-		if params != nil && json.Unmarshal(params.Arguments, &in) == nil && in.Replaced != nil {
-			res.(*mcp.CallToolResult).StructuredContent = in.Replaced
+// scenarioInterceptors are the interceptors of scenarios, by name.
+var scenarioInterceptors = map[string]func(*scenarioWorld) intercept.Middleware{
+	// The argument "replaced" of a call is the structured content of its result.
+	"replacing": func(*scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
+			params, _ := m.Params.(*mcp.CallToolParamsRaw)
+			var in struct{ Replaced json.RawMessage }
+			if params != nil && json.Unmarshal(params.Arguments, &in) == nil && in.Replaced != nil {
+				res.(*mcp.CallToolResult).StructuredContent = in.Replaced
+			}
+			return res
+		})
+	},
+	"changing": func(w *scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
+			w.note("note: the interceptor gets " + m.Method)
+			if r, ok := res.(*mcp.CallToolResult); ok && r != nil {
+				r.Content = []mcp.Content{&mcp.TextContent{Text: "changed"}}
+			}
+			return res
+		})
+	},
+	"unencodable": func(*scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, _ intercept.Message, res mcp.Result) mcp.Result {
+			if r, ok := res.(*mcp.CallToolResult); ok {
+				r.StructuredContent = math.NaN()
+			}
+			return res
+		})
+	},
+}
+
+// intercepting changes results.
+func intercepting(change func(context.Context, intercept.Message,
+	mcp.Result) mcp.Result) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			res, err := next(ctx, m)
+			return change(ctx, m, res), err
 		}
-		return res, err
 	}
 }
 

@@ -64,7 +64,7 @@ func (g *Guard) steps() []step {
 		// it. TestScenarios/audit-intent
 		g.intend,
 		// Middleware gets the run of a task, and not the request that creates it.
-		// TestInterceptorsGetTheRunsOfTasks
+		// TestScenarios/tasks-intercepted
 		g.createTask,
 		// Foreign code between here and the handlers may end its goroutine, or not return.
 		// TestMiddlewareThatEndsItsGoroutineIsACrash
@@ -81,7 +81,7 @@ func (g *Guard) taskSteps() []step {
 		g.notify,
 		// As above. TestMiddlewareThatEndsItsGoroutineIsACrash
 		g.contain,
-		// As above. TestInterceptorsGetTheRunsOfTasks
+		// As above. TestScenarios/tasks-intercepted
 		g.intercept,
 	}
 }
