@@ -41,6 +41,8 @@ import (
 //	identity: none kept            no source of identities, or one whose value is the token
 //	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
 //	                               and notes of its calls
+//	observe: outcomes              an observer, which notes outcomes and more
+//	sandbox: yes                   a sandbox without walls
 //	grants: defaults no-links      a source of grants, which "server> grant USER KIND RESOURCE; …"
 //	                               sets, with the root docs
 //	PageSize: 2                    any option of a simple type, by its name
@@ -94,7 +96,8 @@ type scenarioWorld struct {
 	slow       time.Duration // time that the sink takes
 	away       string        // error of the source of identities
 	storeFails map[string]string
-	logPanics  string // at lines with this text
+	logPanics  string            // at lines with this text
+	digested   map[string]string // texts of arguments, whose digest is compared
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
@@ -162,6 +165,10 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				options.Grants.Defaults = []grant.Permission{{Type: grant.FileRead,
 					Resource: "docs/a.md", Unrestricted: true}}
 			}
+		case "observe":
+			options.Observe.Observer = w.observes(value)
+		case "sandbox":
+			options.Sandbox = &box{isolate: w.isolated}
 		case "host":
 			w.host = newHost(nil)
 			options.Host.Source = w.host
@@ -325,6 +332,14 @@ func (w *scenarioWorld) do(verb, text string) error {
 	case "stored":
 		r, err := w.store.Store.Get(context.Background(), w.store.made.Owner, w.store.made.ID)
 		w.note(fmt.Sprintf("note: %s, runs %t, %v", r.Status, r.Run != "", err))
+	case "digested":
+		var texts map[string]json.RawMessage
+		err := json.Unmarshal([]byte(text), &texts)
+		w.digested = map[string]string{}
+		for name, value := range texts {
+			w.digested[name] = string(value)
+		}
+		return err
 	case "log-panics":
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -465,6 +480,9 @@ func (w *scenarioWorld) Record(ctx context.Context, e audit.Event) error {
 		case "arguments":
 			for _, a := range e.Arguments {
 				line += fmt.Sprintf(" argument=%q", a.Name)
+				if text, ok := w.digested[a.Name]; ok {
+					line += fmt.Sprintf("=%t", a.Digest == audit.DigestOf([]byte(text)))
+				}
 			}
 		default:
 			line += fmt.Sprintf(" %s=%s", key, text)

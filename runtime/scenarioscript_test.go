@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -65,6 +66,11 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 			err = errors.New(rest)
 		case "rpc":
 			err = &jsonrpc.Error{Code: int64(n), Message: more}
+		case "limit":
+			err = reached(rest)
+		case "trace":
+			r, _ := runtime.RequestOf(ctx)
+			found = append(found, fmt.Sprint(r.TraceID, " ", ctx.Value(observedKey{})))
 		case "panic":
 			panic(rest)
 		case "goexit":
@@ -177,6 +183,16 @@ func scripted(w *scenarioWorld) toolset.Generated {
 			return toolset.ResourceText(w.script(ctx, strings.ReplaceAll(in.Script, "_", " ")))
 		}}}
 	return g
+}
+
+// isolated is the process of an isolated call.
+func (w *scenarioWorld) isolated(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
+	var in struct{ Do string }
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return nil, err
+	}
+	text, err := w.script(ctx, in.Do)
+	return json.RawMessage(strconv.Quote(text)), err
 }
 
 // scriptedServer is an existing server with a tool "old" of the same kind.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -26,8 +27,9 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"reading-again": func(w *scenarioWorld) toolset.Toolset { // each run has another grant
 		return askingReader(toolset.Tool{SDK: true}, func() { w.grant("mel", "file.read docs/**") })
 	},
-	"running":   func(*scenarioWorld) toolset.Toolset { return running() },
-	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"running": func(*scenarioWorld) toolset.Toolset { return running() },
+	"added":   func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"cuts": func(*scenarioWorld) toolset.Toolset { return cuts() },
 	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
 	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
 	"described": func(*scenarioWorld) toolset.Toolset { return described() },
@@ -58,6 +60,14 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
 	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
 	"script":       func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
+	"script-refusing": func(w *scenarioWorld) toolset.Toolset {
+		g, own := scripted(w), apart(toolset.Tool{Name: "apart", Timeout: 10 * time.Second}).Generated()
+		g.Tools = append(g.Tools, own.Tools[0], good("scoped"), good("told"))
+		g.Table.Rules = append(g.Table.Rules, own.Table.Rules[0],
+			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge},
+			access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid})
+		return toolset.NewToolset(g)
+	},
 	"script-sdk": func(w *scenarioWorld) toolset.Toolset {
 		g := scripted(w)
 		g.Tools[len(g.Tools)-1].SDK = true

@@ -9,11 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // deaf is a response that keeps its header alone.
@@ -115,76 +112,6 @@ func TestStreamsThatWaitKeepLittle(t *testing.T) {
 					t.Errorf("%d of %d wait", waiting, want)
 				}
 				cancel()
-				synctest.Wait()
-			})
-		})
-	}
-}
-
-// The chain has returned long before a listen request ends. What its steps do at the end is done
-// then: the observer has one outcome, and the slot is free.
-func TestListenRequestEndsWithAllOfItsSteps(t *testing.T) {
-	t.Parallel()
-	const leaves, expires, closes = "its client leaves", "its credential ends", "its server closes"
-	for name, want := range map[string]audit.Failure{leaves: "", expires: audit.Errored, closes: ""} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var seen watched
-				s := newServer(t, runtime.Options{
-					Observe: runtime.ObserveOptions{Observer: seen.observer()},
-					HTTP:    runtime.HTTPOptions{MaxPerUser: 1},
-					Identity: identity.Bearer(func(context.Context, string) (identity.Identity, error) {
-						return identity.Identity{Principal: principalOf("Member"),
-							Expires: time.Now().Add(time.Hour)}, nil
-					})}, updating())
-				shutDown(t, s)
-				h, c := s.Handler(), &raw{token: "any", era: "2026-07-28"}
-				listen := func() (leave func()) {
-					ctx, leave := context.WithCancel(t.Context())
-					r := asked(c, http.MethodPost, c.request("subscriptions/listen",
-						`"notifications":{"resourceSubscriptions":["lib://hall"]}`),
-						map[string]string{"Mcp-Method": "subscriptions/listen"})
-					go h.ServeHTTP(deaf{}, r.WithContext(ctx))
-					synctest.Wait()
-					return leave
-				}
-				failures := func() (all []audit.Failure) {
-					synctest.Wait()
-					seen.mu.Lock()
-					defer seen.mu.Unlock()
-					for _, o := range seen.outcomes {
-						all = append(all, o.Failure)
-					}
-					return all
-				}
-				leave := listen()
-				if got := failures(); len(got) > 0 {
-					t.Fatalf("%q before its end", got)
-				}
-				switch name {
-				case leaves:
-					leave()
-				case expires:
-					time.Sleep(2 * time.Hour)
-				case closes:
-					if err := s.Shutdown(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-				if got := failures(); !slices.Equal(got, []audit.Failure{want}) {
-					t.Errorf("%q, want %q", got, want)
-				}
-				if n := runtime.Subscriptions(s); n != 0 {
-					t.Errorf("%d subscriptions are left", n)
-				}
-				if name != closes {
-					next := listen()
-					if got := failures(); len(got) != 1 {
-						t.Errorf("the slot is not free: %q", got)
-					}
-					next()
-				}
-				leave()
 				synctest.Wait()
 			})
 		})

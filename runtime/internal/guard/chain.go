@@ -23,10 +23,10 @@ import (
 func (g *Guard) steps() []step {
 	return []step{
 		// A panic of any later step becomes an internal error.
-		// TestMessageAtWhichTheGuardPanicsIsACrash
+		// TestScenarios/observe-outcomes
 		g.recoverPanics,
 		// The observer gets each message with a caller, before its decision.
-		// TestObserverGetsTheOutcomeOfEachMessage
+		// TestScenarios/observe-outcomes
 		g.observe,
 		// Nothing runs or leaves after the credential has ended.
 		// TestScenarios/credentials-end
