@@ -2,7 +2,6 @@ package runtime_test
 
 import (
 	"context"
-	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -12,8 +11,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -64,46 +61,6 @@ func adopt(t *testing.T, server *mcp.Server, options runtime.Options, rules map[
 		t.Fatal(err)
 	}
 	return s
-}
-
-func TestMiddlewareThatEndsItsGoroutineIsACrash(t *testing.T) {
-	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
-	server.AddTool(&mcp.Tool{Name: "exits", InputSchema: map[string]any{"type": "object"}},
-		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			goruntime.Goexit()
-			return nil, nil
-		})
-	sink := &keeper{}
-	s := adopt(t, server, runtime.Options{Audit: runtime.AuditOptions{Sink: sink}},
-		map[string]access.Rule{"exits": {Authenticated: true}}, directory(&desk{}))
-	url := serve(t, s)
-	exits := func(next intercept.Next) intercept.Next {
-		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-			if m.Method == "tools/list" {
-				goruntime.Goexit()
-			}
-			return next(ctx, m)
-		}
-	}
-	url2 := serve(t, newServer(t, runtime.Options{Interceptors: []intercept.Middleware{exits}},
-		directory(&desk{})))
-	for _, era := range eras {
-		c := newRaw(t, url, tokens["Admin"], era)
-		sink.taken()
-		if got := c.call(t, "exits", "", nil); !strings.Contains(got.body, "internal error") {
-			t.Errorf("%s: %s", era, got)
-		}
-		if events := sink.taken(); len(events) != 1 || events[0].Failure != audit.Crashed {
-			t.Errorf("%s: %+v", era, events)
-		}
-		if got := c.call(t, "get_all", "", nil); !strings.Contains(got.body, "structuredContent") {
-			t.Errorf("%s: the session does not live on: %s", era, got)
-		}
-		c = newRaw(t, url2, tokens["Admin"], era)
-		if got := c.ask(t, "tools/list", "", nil); !strings.Contains(got.body, "internal error") {
-			t.Errorf("%s: %s", era, got)
-		}
-	}
 }
 
 func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
@@ -165,13 +122,3 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 }
 
 func conditional(o *opts) { o.Adopt.Conditional = []string{"ask"} }
-
-func TestAdoptedServerWithoutTools(t *testing.T) {
-	s := adopt(t, mcp.NewServer(&mcp.Implementation{Name: "bare"}, nil), runtime.Options{}, nil,
-		directory(&desk{}))
-	session := connectIO(t, s, principalOf("Admin"), "2026-07-28")
-	if list, err := session.ListTools(context.Background(), nil); err != nil ||
-		len(list.Tools) != 6 {
-		t.Errorf("%v, %v", list, err)
-	}
-}

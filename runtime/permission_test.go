@@ -152,14 +152,6 @@ func callText(t testing.TB, session *mcp.ClientSession, tool, arguments string) 
 	return text
 }
 
-// contentIn is the structured content of a value that is not an object, in a version.
-func contentIn(era, value string) string {
-	if era != "" && era < "2026-07-28" {
-		return `{"result":` + value + `}`
-	}
-	return value
-}
-
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",

@@ -37,6 +37,7 @@ import (
 //	adopt: existing ruled bare     a go-sdk server, with its tools
 //	catalogs: kits                 the source of catalogs
 //	intercept: replacing           interceptors, by their names
+//	sink: logs                     the sink logs to the client
 //	host: yes                      a host, whose permissions "server> host USER …" sets
 //	identity: none kept            no source of identities, or one whose value is the token
 //	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
@@ -88,6 +89,8 @@ type scenarioWorld struct {
 	server  *runtime.Server
 	proceed chan struct{}
 	handled atomic.Int64 // subscriptions of an adopted server
+
+	logs bool // the sink logs to the client
 
 	mu         sync.Mutex
 	records    []string
@@ -148,8 +151,14 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			options.Catalogs.Source = w.shelf
 		case "intercept":
 			for _, word := range words {
+				if do := unruly[word]; do != nil {
+					options.Interceptors = append(options.Interceptors, answers(do))
+					continue
+				}
 				options.Interceptors = append(options.Interceptors, scenarioInterceptors[word](w))
 			}
+		case "sink":
+			w.logs = value == "logs"
 		case "identity", "case":
 		case "tasks":
 			if value == "none" {
@@ -440,6 +449,9 @@ func (w *scenarioWorld) Record(ctx context.Context, e audit.Event) error {
 	scenario.Pause(slow)
 	if value := valueIn(ctx); value != "false <>" {
 		w.note("note: the sink reads the value of the caller: " + value)
+	}
+	if w.logs {
+		runtime.Logger(ctx).Info("recorded")
 	}
 	if refused {
 		return errors.New("the disk is full")

@@ -84,6 +84,14 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 		case "say": // go-sdk's session
 			err = session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(first),
 				Data: more})
+		case "broadcast":
+			for session := range w.adopted.Sessions() {
+				err = errors.Join(err, session.Log(ctx, &mcp.LoggingMessageParams{Level: "info",
+					Data: map[string]any{"msg": rest}}))
+			}
+		case "angry":
+			err = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
 		case "session":
 			found = append(found, fmt.Sprintf("%q %s", session.ID(),
 				session.InitializeParams().ProtocolVersion))
@@ -119,8 +127,10 @@ func scripted(w *scenarioWorld) toolset.Generated {
 				return toolset.Result{}, err
 			}
 		}
-		if killer := killers[in.Do]; killer != nil {
-			return killer(ctx, call)
+		for _, kind := range []handlers{killers, deadly} {
+			if killer := kind[in.Do]; killer != nil {
+				return killer(ctx, call)
+			}
 		}
 		text, err := w.script(ctx, in.Do)
 		return toolset.Result{Out: text, HasOut: true}, err
@@ -207,6 +217,20 @@ func scriptedServer(w *scenarioWorld, tools []string) *mcp.Server {
 			text, err := w.script(context.WithValue(ctx, sessionKey{}, r.Session), in.Do)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
 		})
+	return server
+}
+
+// mutedServer is one whose middleware panics when a handler sends a log message.
+func mutedServer(w *scenarioWorld, tools []string) *mcp.Server {
+	server := scriptedServer(w, tools)
+	server.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "notifications/message" {
+				panic("hunter2")
+			}
+			return next(ctx, method, req)
+		}
+	})
 	return server
 }
 

@@ -27,9 +27,9 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"reading-again": func(w *scenarioWorld) toolset.Toolset { // each run has another grant
 		return askingReader(toolset.Tool{SDK: true}, func() { w.grant("mel", "file.read docs/**") })
 	},
-	"running": func(*scenarioWorld) toolset.Toolset { return running() },
-	"added":   func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
-	"cuts": func(*scenarioWorld) toolset.Toolset { return cuts() },
+	"running":   func(*scenarioWorld) toolset.Toolset { return running() },
+	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"cuts":      func(*scenarioWorld) toolset.Toolset { return cuts() },
 	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
 	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
 	"described": func(*scenarioWorld) toolset.Toolset { return described() },
@@ -126,6 +126,7 @@ var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Ser
 	"hinted":      func(*scenarioWorld, []string) *mcp.Server { return hinted() },
 	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
 	"scripted":    scriptedServer,
+	"muted":       mutedServer,
 	"subscribing": subscribingByHandlers,
 	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }
@@ -332,6 +333,18 @@ var scenarioInterceptors = map[string]func(*scenarioWorld) intercept.Middleware{
 			return res
 		})
 	},
+}
+
+// answers answers calls and lists in place of the handler.
+func answers(do func() (mcp.Result, error)) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/call" || m.Method == "tools/list" {
+				return do()
+			}
+			return next(ctx, m)
+		}
+	}
 }
 
 // intercepting changes results.

@@ -67,7 +67,7 @@ func (g *Guard) steps() []step {
 		// TestScenarios/tasks-intercepted
 		g.createTask,
 		// Foreign code between here and the handlers may end its goroutine, or not return.
-		// TestMiddlewareThatEndsItsGoroutineIsACrash
+		// TestScenarios/intercept-unruly
 		g.contain,
 		// Middleware gets what is allowed, and nothing else. TestInterceptorsGetAllowedMessages
 		g.intercept,
@@ -79,7 +79,7 @@ func (g *Guard) taskSteps() []step {
 	return []step{
 		// Progress becomes the status message of the task. TestScenarios/tasks
 		g.notify,
-		// As above. TestMiddlewareThatEndsItsGoroutineIsACrash
+		// As above. TestScenarios/intercept-unruly
 		g.contain,
 		// As above. TestScenarios/tasks-intercepted
 		g.intercept,
