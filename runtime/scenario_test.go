@@ -38,10 +38,11 @@ import (
 //	catalogs: kits                 the source of catalogs
 //	intercept: replacing           interceptors, by their names
 //	sink: logs                     the sink logs to the client
-//	host: yes                      a host, whose permissions "server> host USER …" sets
+//	host: ada                      a host with users, whose permissions "server> host USER …" sets
 //	identity: none kept            no source of identities, or one whose value is the token
 //	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
 //	                               and notes of its calls
+//	updates: shared                updates of resources that several servers share
 //	observe: outcomes              an observer, which notes outcomes and more
 //	sandbox: yes                   a sandbox without walls
 //	grants: defaults no-links      a source of grants, which "server> grant USER KIND RESOURCE; …"
@@ -71,8 +72,9 @@ func userWith(name, role string) scenarioUser {
 // scenarioUser is a caller as the section "users" has it.
 type scenarioUser struct {
 	access.Principal
-	Roles []string // of its credential
-	Lasts string
+	Roles  []string // of its credential
+	Lasts  string
+	Itself bool // the client's own
 
 	expires time.Time
 }
@@ -85,10 +87,14 @@ type scenarioWorld struct {
 	shelf   *shelf
 	store   *scenarioStore
 	purse   *purse
+	bus     *bus
 	adopted *mcp.Server
 	server  *runtime.Server
 	proceed chan struct{}
 	handled atomic.Int64 // subscriptions of an adopted server
+
+	verified  atomic.Int64 // calls of the source of identities
+	listFails atomic.Value // string: how lists of an adopted server fail
 
 	logs bool // the sink logs to the client
 
@@ -174,12 +180,18 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				options.Grants.Defaults = []grant.Permission{{Type: grant.FileRead,
 					Resource: "docs/a.md", Unrestricted: true}}
 			}
+		case "updates":
+			w.bus = &bus{others: make(chan string, 9)}
+			options.Protocol.ResourceUpdates = w.bus
 		case "observe":
 			options.Observe.Observer = w.observes(value)
 		case "sandbox":
 			options.Sandbox = &box{isolate: w.isolated}
 		case "host":
 			w.host = newHost(nil)
+			for _, user := range words {
+				w.host.set(user)
+			}
 			options.Host.Source = w.host
 		default:
 			setOption(t, &options, key, value)
@@ -224,7 +236,7 @@ func setOption(t testing.TB, options *runtime.Options, name, value string) {
 		*v = []byte(value)
 	case *[]string:
 		*v = strings.Fields(value)
-	case *map[string]string:
+	case *map[string]string, *map[string]map[string]any, *[]runtime.ServiceUser:
 		err = json.Unmarshal([]byte(value), v)
 	case *time.Duration:
 		*v, err = time.ParseDuration(value)
@@ -286,13 +298,15 @@ func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identi
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.users[token]
+	w.verified.Add(1)
 	if w.away != "" {
 		return identity.Identity{}, errors.New(w.away)
 	}
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires}, nil
+	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires,
+		ClientItself: p.Itself}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
@@ -309,7 +323,24 @@ func (w *scenarioWorld) do(verb, text string) error {
 	words := strings.Fields(text)
 	switch verb {
 	case "update":
-		return w.server.ResourceUpdated(context.Background(), text)
+		err := w.server.ResourceUpdated(context.Background(), text)
+		if w.bus == nil {
+			return err
+		}
+		w.note(fmt.Sprintf("note: published %q, %v", w.bus.take(), err))
+	case "other-update": // of another server; empty for any
+		w.bus.others <- text
+	case "bus-fails":
+		w.bus.breaks(nil)
+		if text != "" {
+			w.bus.breaks(func() error { return errors.New(text) })
+		}
+	case "verified":
+		w.note(fmt.Sprint("note: verified: ", w.verified.Swap(0)))
+	case "list-fails":
+		w.listFails.Store(text)
+	case "without-prompt":
+		w.adopted.RemovePrompts(text)
 	case "host":
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
@@ -317,6 +348,8 @@ func (w *scenarioWorld) do(verb, text string) error {
 		w.host.set(words[0], words[1:]...)
 	case "grant":
 		w.grant(words[0], strings.TrimPrefix(text, words[0]))
+	case "no-host-user":
+		w.host.remove(text)
 	case "host-fails":
 		w.host.failing(func(context.Context) error { return errors.New(text) })
 		if text == "" {

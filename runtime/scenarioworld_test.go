@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -27,9 +29,23 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"reading-again": func(w *scenarioWorld) toolset.Toolset { // each run has another grant
 		return askingReader(toolset.Tool{SDK: true}, func() { w.grant("mel", "file.read docs/**") })
 	},
-	"running":   func(*scenarioWorld) toolset.Toolset { return running() },
-	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
-	"cuts":      func(*scenarioWorld) toolset.Toolset { return cuts() },
+	"running":        func(*scenarioWorld) toolset.Toolset { return running() },
+	"added":          func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"cuts":           func(*scenarioWorld) toolset.Toolset { return cuts() },
+	"boards":         func(*scenarioWorld) toolset.Toolset { return boards() },
+	"boards-without": func(*scenarioWorld) toolset.Toolset { return boards().Without("edit") },
+	"boards-none":    func(*scenarioWorld) toolset.Toolset { return boards().Only() },
+	"boards-reading": func(*scenarioWorld) toolset.Toolset { return boards().ReadOnly() },
+	"boards-values": func(*scenarioWorld) toolset.Toolset { // all values need a higher role
+		g := boards().Generated()
+		for i := range g.Tools {
+			g.Tools[i].Input = `{"type":"object","properties":{"v":{"type":"string","enum":["a"]}},` +
+				`"required":["v"]}`
+			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
+				Value: "a", MinRole: admin})
+		}
+		return toolset.NewToolset(g)
+	},
 	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
 	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
 	"described": func(*scenarioWorld) toolset.Toolset { return described() },
@@ -86,6 +102,17 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 		}
 		return toolset.NewToolset(g)
 	},
+	"updating-of-host": func(*scenarioWorld) toolset.Toolset {
+		g := updating().Generated()
+		for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+			for i, r := range g.Table.Of(k).Rules {
+				if !r.Public {
+					g.Table.Of(k).Rules[i].Permission = permission("lib.view_book")
+				}
+			}
+		}
+		return toolset.NewToolset(g)
+	},
 	"travel":    func(*scenarioWorld) toolset.Toolset { return travel() },
 	"two-steps": func(w *scenarioWorld) toolset.Toolset { return twoSteps(w.proceed) },
 	"updating":  func(*scenarioWorld) toolset.Toolset { return updating() },
@@ -127,6 +154,8 @@ var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Ser
 	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
 	"scripted":    scriptedServer,
 	"muted":       mutedServer,
+	"listing":     listing,
+	"copying":     copying,
 	"subscribing": subscribingByHandlers,
 	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }
@@ -264,6 +293,82 @@ func withOldUpdate() *mcp.Server {
 			return nil, errors.New("the old tool ran")
 		})
 	return server
+}
+
+// listing is a server whose tools do not change, and whose lists fail as the test has it.
+func listing(w *scenarioWorld, tools []string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{},
+			Prompts:      &mcp.PromptCapabilities{ListChanged: true},
+			Extensions:   map[string]any{"com.example/own": map[string]any{}},
+			Experimental: map[string]any{"z": map[string]any{"on": true}}}})
+	for _, name := range tools {
+		addTool(server, name, "")
+	}
+	addPrompt(server, "p")
+	addResource(server, "file:///r")
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			how, _ := w.listFails.Load().(string)
+			switch {
+			case how == "" || !strings.HasSuffix(method, "/list"):
+				return next(ctx, method, req)
+			case how == "another":
+				return &mcp.CompleteResult{}, nil
+			case how == "refusal":
+				return nil, &jsonrpc.Error{Code: -32001, Message: "not you"}
+			}
+			return unruly[how]()
+		}
+	})
+	return server
+}
+
+// copying is an existing server whose middleware lists copies of tools: of all, or of some.
+func copying(_ *scenarioWorld, tools []string) *mcp.Server {
+	server := existing(tools[1:]...)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok {
+				for i, tool := range list.Tools {
+					if tools[0] == "all" || tool.Name != "open" {
+						list.Tools[i] = new(*tool)
+					}
+				}
+			}
+			return res, err
+		}
+	})
+	return server
+}
+
+const boardURI = "ui://parts/board"
+
+// boards is a toolset with two tools for members that share an MCP App, as mcpgen writes it.
+func boards() toolset.Toolset {
+	tool := func(name string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, UI: boardURI,
+			Meta: `{"ui":{"resourceUri":"` + boardURI + `"}}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}
+	}
+	view := func(uri string) toolset.Resource {
+		return toolset.Resource{URI: uri, Name: uri, MIMEType: "text/html;profile=mcp-app",
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("<p>a board</p>", nil)
+			}}
+	}
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/boards", Server: toolset.ServerInfo{Name: "boards", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "edit", MinRole: member}, {Tool: "show", MinRole: member}},
+			Resources: []access.Rule{{Resource: boardURI, MinRole: member},
+				{Resource: "ui://parts/other", Authenticated: true}}},
+		Tools:     []toolset.Tool{tool("edit"), tool("show")},
+		Resources: []toolset.Resource{view(boardURI), view("ui://parts/other")},
+	})
 }
 
 // filing is an existing server with two templates that overlap.

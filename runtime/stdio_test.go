@@ -153,6 +153,10 @@ func TestWhatHandlersPrintDoesNotCorruptTheStream(t *testing.T) {
 func TestStdioPrincipalIsExplicit(t *testing.T) {
 	closed := newServer(t, runtime.Options{}, directory(&desk{}))
 	open := newServer(t, runtime.Options{Anonymous: true}, directory(&desk{}))
+	h := newHost(nil)
+	h.set("svc")
+	hosted := aware(t, h, runtime.Options{Host: runtime.HostOptions{
+		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}}}})
 	for _, test := range []struct {
 		name string
 		s    *runtime.Server
@@ -171,6 +175,10 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 			`the principal's Subject "x\x1b[2J" is not UTF-8 or has a control character: rename it`},
 		{"a client with a control character", closed, access.Principal{Subject: "x",
 			Client: "a\u0085b"}, `Client "a\u0085b" is not`},
+		{"a user that the host does not have", hosted, access.Principal{Subject: "eve", User: "eve"},
+			`Options.Host.Source does not support the principal "eve": the host has no active user`},
+		{"a person by a client", hosted, access.Principal{Subject: "eve", Client: "ci"}, "not support"},
+		{"a client itself", hosted, access.Principal{Subject: "ci", Client: "ci"}, ""},
 		{"a principal without a role", closed, access.Principal{Subject: "x"}, ""},
 	} {
 		for how, run := range map[string]func(context.Context) error{

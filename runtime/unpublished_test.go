@@ -19,6 +19,7 @@ type bus struct {
 	mu        sync.Mutex
 	fail      func() error // nil works
 	published []string
+	others    chan string // updates of other servers
 }
 
 func (b *bus) PublishUpdate(ctx context.Context, uri string) error {
@@ -31,10 +32,13 @@ func (b *bus) PublishUpdate(ctx context.Context, uri string) error {
 		return b.fail()
 	}
 	b.published = append(b.published, uri)
+	if b.others != nil {
+		b.others <- uri
+	}
 	return nil
 }
 
-func (b *bus) FollowUpdates(context.Context) <-chan string { return make(chan string) }
+func (b *bus) FollowUpdates(context.Context) <-chan string { return b.others }
 
 func (b *bus) breaks(fail func() error) {
 	b.mu.Lock()

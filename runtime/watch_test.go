@@ -76,18 +76,6 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *watchCl
 	return c
 }
 
-// next waits for the next notification of a client.
-func (c *watchClient) next(t testing.TB) string {
-	t.Helper()
-	select {
-	case kind := <-c.kinds:
-		return kind
-	case <-time.After(20 * time.Second):
-		t.Fatal("the client was told nothing")
-		return ""
-	}
-}
-
 // notified returns the kinds of lists that the client was notified of since the last time, sorted.
 // It is for bubbles: the second is longer than anything that is under way.
 func (c *watchClient) notified() (kinds []string) {
