@@ -39,7 +39,8 @@ import (
 //	intercept: replacing           interceptors, by their names
 //	sink: logs                     the sink logs to the client
 //	host: ada                      a host with users, whose permissions "server> host USER …" sets
-//	identity: none kept            no source of identities, or one whose value is the token
+//	identity: none kept text       no source of identities, or one whose value is the token or a text
+//	stdio-values: yes              a value for each call on stdio
 //	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
 //	                               and notes of its calls
 //	updates: shared                updates of resources that several servers share
@@ -96,7 +97,8 @@ type scenarioWorld struct {
 	verified  atomic.Int64 // calls of the source of identities
 	listFails atomic.Value // string: how lists of an adopted server fail
 
-	logs bool // the sink logs to the client
+	kept context.Context // of a handler
+	logs bool            // the sink logs to the client
 
 	mu         sync.Mutex
 	records    []string
@@ -134,6 +136,13 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		options.Identity = nil
 	case "kept":
 		options.Identity = identity.Bearer(w.verify, identity.NamesUsers(), identity.KeepToken())
+	case "text":
+		options.Identity = identity.Bearer(func(ctx context.Context,
+			token string) (identity.Identity, error) {
+			id, err := w.verify(ctx, token)
+			id.Value = identity.NewValue("text")
+			return id, err
+		}, identity.NamesUsers())
 	}
 	for key, value := range setup.Server {
 		words := strings.Fields(value)
@@ -179,6 +188,15 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			if options.Grants.Roots.RefuseHardLinks = value == "no-links"; value == "defaults" {
 				options.Grants.Defaults = []grant.Permission{{Type: grant.FileRead,
 					Resource: "docs/a.md", Unrestricted: true}}
+			}
+		case "stdio-values":
+			number := 0
+			options.Protocol.StdioValue = func(ctx context.Context) (identity.Value, error) {
+				if p, ok := runtime.Caller(ctx); !ok || p.Subject == "" || w.away != "" {
+					return identity.Value{}, errors.New(w.away)
+				}
+				number++
+				return identity.NewValue(identity.NewToken(fmt.Sprint("stdio-", number))), nil
 			}
 		case "updates":
 			w.bus = &bus{others: make(chan string, 9)}
@@ -335,6 +353,8 @@ func (w *scenarioWorld) do(verb, text string) error {
 		if text != "" {
 			w.bus.breaks(func() error { return errors.New(text) })
 		}
+	case "kept":
+		w.note("note: " + valueIn(w.kept))
 	case "verified":
 		w.note(fmt.Sprint("note: verified: ", w.verified.Swap(0)))
 	case "list-fails":

@@ -77,6 +77,10 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 			goruntime.Goexit()
 		case "value":
 			found = append(found, valueIn(ctx))
+		case "keep":
+			w.kept = ctx
+		case "tell":
+			w.note("note: " + valueIn(ctx))
 		case "large":
 			found = append(found, strings.Repeat("x", n))
 		case "note":

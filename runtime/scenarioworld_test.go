@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +19,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -539,4 +544,340 @@ func travel() toolset.Toolset {
 				return toolset.ResourceText("go", nil)
 			}}},
 	})
+}
+
+// shelf is a source of catalogs, which the test fills. Those with an owner are that subject's
+// alone.
+type shelf struct {
+	mu       sync.Mutex
+	catalogs map[string]shelved // by id
+	off      []string
+	fail     func(context.Context) error
+	channels []chan catalog.Change
+}
+
+type shelved struct {
+	name, owner string
+	tools       []string
+	note        string
+}
+
+// put puts a catalog there, or takes it away where it has no name.
+func (s *shelf) put(id string, c shelved) {
+	s.mu.Lock()
+	if s.catalogs == nil {
+		s.catalogs = map[string]shelved{}
+	}
+	s.catalogs[id] = c
+	if c.name == "" {
+		delete(s.catalogs, id)
+	}
+	s.mu.Unlock()
+	s.send(catalog.Change{Catalogs: true})
+}
+
+// turnOff says all that is off.
+func (s *shelf) turnOff(tools ...string) {
+	s.mu.Lock()
+	s.off = tools
+	s.mu.Unlock()
+	s.send(catalog.Change{Tools: true})
+}
+
+func (s *shelf) failing(fail func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = fail
+}
+
+func (s *shelf) send(c catalog.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, channel := range s.channels {
+		channel <- c
+	}
+}
+
+func (s *shelf) failed(ctx context.Context) error {
+	s.mu.Lock()
+	fail := s.fail
+	s.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(ctx)
+}
+
+func (s *shelf) Catalog(ctx context.Context, caller access.Principal,
+	ref catalog.Ref) (catalog.Found, error) {
+	if err := s.failed(ctx); err != nil {
+		return catalog.Found{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.catalogs {
+		if (ref.ID == id || ref.ID == "" && ref.Name == c.name) &&
+			(c.owner == "" || c.owner == caller.Subject) {
+			return catalog.Found{ID: id, Name: c.name, Global: c.owner == "", Tools: c.tools,
+				Note: c.note}, nil
+		}
+	}
+	return catalog.Found{}, catalog.ErrUnknown
+}
+
+func (s *shelf) ToolsOff(ctx context.Context) ([]string, error) {
+	if err := s.failed(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.off), nil
+}
+
+func (s *shelf) Changes(ctx context.Context) <-chan catalog.Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	channel := make(chan catalog.Change, 1000)
+	channel <- catalog.Change{Tools: true, Catalogs: true}
+	s.channels = append(s.channels, channel)
+	return channel
+}
+
+// vault is a toolset with one of everything that everybody may use. With hidden, it has the same
+// once more for managers, with "h" in front of each name.
+func vault(hidden bool) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/vault",
+		Server: toolset.ServerInfo{Name: "vault", Version: "1"},
+		Table:  access.Table{Roles: access.DefaultRoles()}}
+	both := []string{""}
+	if hidden {
+		both = []string{"", "h"}
+	}
+	complete := func(ctx context.Context, begun string) ([]string, error) {
+		return []string{begun + runtime.CompletionArguments(ctx)["to"]}, nil
+	}
+	for _, h := range both {
+		rule := access.Rule{Public: true}
+		if h != "" {
+			rule = access.Rule{MinRole: manager, Scopes: []string{"vault:open"}}
+		}
+		app := "ui://vault/" + h + "app"
+		tools := []toolset.Tool{
+			{Name: h + "look", Task: toolset.TaskOptional, Elicits: true, UI: app,
+				Meta:  `{"ui":{"resourceUri":"` + app + `"}}`,
+				Input: `{"type":"object","properties":{"at":{"type":"string","x-mcp-header":"At"}}}`},
+			{Name: h + "only", Task: toolset.TaskRequired, Elicits: true, Input: anyInput},
+		}
+		for _, tool := range tools {
+			tool.Returns = toolset.Text
+			tool.Call = func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				text, err := visit(ctx)
+				return toolset.Result{Out: text, HasOut: true}, err
+			}
+			rule := rule
+			rule.Tool = tool.Name
+			g.Tools, g.Table.Rules = append(g.Tools, tool), append(g.Table.Rules, rule)
+		}
+		prompt := rule
+		prompt.Prompt = h + "meet"
+		g.Table.Prompts = append(g.Table.Prompts, prompt)
+		g.Prompts = append(g.Prompts, toolset.Prompt{Name: h + "meet", Elicits: true,
+			Arguments: []toolset.Argument{{Name: "from", Complete: complete}, {Name: "to"}},
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText(visit(ctx))
+			}})
+		for _, uri := range []string{app, h + "meet://{from}/{to}"} {
+			resource, r := rule, toolset.Resource{URI: uri, Name: uri,
+				Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+					return toolset.ResourceText("a view", nil)
+				}}
+			if uri != app {
+				r.Variables = []toolset.Variable{{Name: "from", Complete: complete}, {Name: "to"}}
+				r.Subscribe, r.Elicits = true, true
+				r.Read = func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+					return toolset.ResourceText(visit(ctx))
+				}
+			}
+			resource.Resource = uri
+			g.Table.Resources = append(g.Table.Resources, resource)
+			g.Resources = append(g.Resources, r)
+		}
+	}
+	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int {
+		return strings.Compare(a.Resource, b.Resource)
+	})
+	slices.SortFunc(g.Resources, func(a, b toolset.Resource) int {
+		return strings.Compare(a.URI, b.URI)
+	})
+	return toolset.NewToolset(g)
+}
+
+type cut struct {
+	Size int      `json:"size"`
+	Tags []string `json:"tags"`
+	Deep bool     `json:"deep"`
+}
+
+func readCut(r *decode.Reader, v *cut) {
+	v.Size = 3
+	for o := r.Object(1, "tags", "size", "deep"); o.Next(); {
+		switch o.Property {
+		case 0:
+			decode.Slice(r, &v.Tags, func(r *decode.Reader, v *string) { decode.String(r, v) })
+		case 1:
+			decode.Int(r, &v.Size, 0, 9)
+		case 2:
+			decode.Bool(r, &v.Deep)
+		}
+	}
+}
+
+// cuts has the tools lenient and strict, which say so, and plain and called, which do not.
+func cuts() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/cuts",
+		Server: toolset.ServerInfo{Name: "cuts", Version: "1"}}
+	g.Table.Roles = access.DefaultRoles()
+	for _, name := range []string{"called", "lenient", "plain", "strict"} {
+		t := toolset.Tool{Name: name, Lenient: name == "lenient", Strict: name == "strict",
+			Input: `{"type":"object","additionalProperties":false,"required":["tags"],` +
+				`"properties":{"tags":{"type":"array","items":{"type":"string"}},` +
+				`"size":{"type":"integer","minimum":0,"maximum":9,"default":3},` +
+				`"deep":{"type":"boolean"}}}`}
+		t.Handle = func(_ context.Context, r *decode.Reader) (any, error) {
+			var in cut
+			readCut(r, &in)
+			if err := r.Finish(); err != nil {
+				return nil, err
+			}
+			return in, nil
+		}
+		if name == "called" {
+			t.Handle, t.Call = nil, func(_ context.Context, c toolset.Call) (
+				toolset.Result, error) {
+				in, err := decode.Arguments(c.Arguments, readCut)
+				if err != nil {
+					return toolset.Result{}, err
+				}
+				return toolset.Structured(in, nil)
+			}
+		}
+		g.Tools = append(g.Tools, t)
+		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: name, Public: true})
+	}
+	return toolset.NewToolset(g)
+}
+
+// ruled is a tool of the crew, whose enum has rules by value. may says by hand who may send each
+// value, in the columns of callers.
+type ruled struct {
+	name, argument string
+	values         []string
+	may            map[string]string
+	standard       string // the default of the argument; empty if it is required
+	form           int    // of its handler: 0 has Handle, 1 has Call, 2 has go-sdk's shape
+}
+
+var crewTools = []ruled{
+	{"manage", "action", []string{"list", "add", "delete"},
+		map[string]string{"list": "nnyyyy", "add": "nnnyyy", "delete": "nnnnny"}, "", 0},
+	{"survey", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "yyyyyy", "deep": "nnyyyy"}, "fast", 2},
+	{"tidy", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "nnyyyy", "deep": "nnnnyy"}, "deep", 1},
+	{"wipe", "what", []string{"one", "all"},
+		map[string]string{"one": "nnnnyy", "all": "nnnnny"}, "one", 0},
+}
+
+// schema is the input schema as mcpgen generates it for an enum of some values.
+func (r ruled) schema(values []string) string {
+	quoted, _ := json.Marshal(values)
+	standard, required := "", `["note"]`
+	if slices.Contains(values, r.standard) {
+		standard = fmt.Sprintf(`,"default":%q`, r.standard)
+	} else {
+		required = fmt.Sprintf(`["note",%q]`, r.argument)
+	}
+	return fmt.Sprintf(`{"properties":{"note":{"type":"string","maxLength":3},%q:{"type":"string",`+
+		`"enum":%s,"description":"What to do."%s}},"additionalProperties":false,"type":"object",`+
+		`"required":%s}`, r.argument, quoted, standard, required)
+}
+
+type crewInput struct{ value, note string }
+
+func (r ruled) read(reader *decode.Reader, in *crewInput) {
+	in.value = r.standard
+	required := 2
+	if r.standard != "" {
+		required = 1
+	}
+	o := reader.Object(required, "note", r.argument)
+	for o.Next() {
+		switch o.Property {
+		case 0:
+			decode.String(reader, &in.note).MaxLength(3)
+		case 1:
+			decode.String(reader, &in.value).OneOf(r.values...)
+		}
+	}
+}
+
+// tool is the tool as mcpgen generates it.
+func (r ruled) tool() toolset.Tool {
+	t := toolset.Tool{Name: r.name, Input: r.schema(r.values), Catalogs: []string{"crew"}}
+	handle := func(in crewInput) (any, error) { return map[string]string{"did": in.value}, nil }
+	switch r.form {
+	case 0:
+		t.Handle = func(_ context.Context, reader *decode.Reader) (any, error) {
+			var in crewInput
+			r.read(reader, &in)
+			if err := reader.Finish(); err != nil {
+				return nil, err
+			}
+			return handle(in)
+		}
+		return t
+	}
+	t.SDK = r.form == 2
+	t.Call = func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		in, err := decode.ArgumentsOf(call.Arguments, call.Choices(), r.read)
+		if err != nil {
+			return toolset.Result{}, err
+		}
+		out, err := handle(in)
+		if r.form == 2 {
+			return toolset.Native((*mcp.CallToolResult)(nil), out, err)
+		}
+		return toolset.Structured(out, err)
+	}
+	return t
+}
+
+// crew is the toolset of the tools. Its rules are what mcpgen generates for
+//
+//	manage: minrole=Viewer, add: minrole=Member, delete: minrole=Admin
+//	survey: public, deep: minrole=Viewer
+//	tidy:   minrole=Viewer, deep: minrole=Manager
+//	wipe:   minrole=Viewer, one: minrole=Manager, all: minrole=Admin
+func crew() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/crew",
+		Server: toolset.ServerInfo{Name: "crew", Version: "1"}}
+	g.Table.Roles = access.DefaultRoles()
+	for _, r := range crewTools {
+		g.Tools = append(g.Tools, r.tool())
+		rule := access.Rule{Tool: r.name, MinRole: viewer}
+		if r.name == "survey" {
+			rule = access.Rule{Tool: r.name, Public: true}
+		}
+		g.Table.Rules = append(g.Table.Rules, rule)
+		for _, value := range r.values {
+			rule := access.Rule{Tool: r.name, Argument: r.argument, Value: value}
+			if from := strings.Index(r.may[value], "y"); from == 0 {
+				rule.Public = true
+			} else {
+				rule.MinRole = access.Role(from - 1)
+			}
+			g.Table.Values = append(g.Table.Values, rule)
+		}
+	}
+	return toolset.NewToolset(g)
 }

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -43,7 +47,7 @@ func trio() toolset.Generated {
 }
 
 // refused checks that New returns an error with a text, or no error for an empty text.
-func refused(t *testing.T, want string, o runtime.Options, sets ...toolset.Toolset) {
+func refused(t *testing.T, want string, o runtime.Options, sets ...toolset.Toolset) error {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = quiet()
@@ -57,6 +61,7 @@ func refused(t *testing.T, want string, o runtime.Options, sets ...toolset.Tools
 	case strings.Contains(err.Error(), "t0psecret"):
 		t.Errorf("the error has a token: %v", err)
 	}
+	return err
 }
 
 // The tables below are of these.
@@ -423,5 +428,49 @@ func TestTableOfAServerIsACopy(t *testing.T) {
 		if e.Allowed {
 			t.Errorf("%s is open to a Viewer: %s", name, e)
 		}
+	}
+}
+
+func TestManifestsAreThoseOfTheToolsets(t *testing.T) {
+	t.Parallel()
+	o := runtime.Options{Identity: users(), Logger: slog.New(slog.DiscardHandler)}
+	want := []runtime.Manifest{{Package: "example.com/team", Digest: "sha256:1"},
+		{Package: "example.com/library"}}
+	server, err := runtime.New(o, directory(&desk{}).ReadOnly(), library())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := server.Manifests()
+	if !slices.Equal(got, want) || server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
+	}
+	got[0].Digest = "sha256:2"
+	if !slices.Equal(server.Manifests(), want) {
+		t.Error("a change of the list changes the server")
+	}
+	g := directory(&desk{}).Generated()
+	for i := range g.Table.Rules {
+		g.Table.Rules[i].Denial = access.Forbid
+	}
+	if server, err = runtime.New(o, toolset.NewToolset(g)); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.Manifests(); len(got) != 1 || got[0].Digest != "" {
+		t.Errorf("changed rules have the digest of the reviewed ones: %v", got)
+	}
+	own := func() *mcp.Server {
+		return mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	}
+	if server, err = runtime.Adopt(own(), o, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.Manifests(); len(got) > 0 || !server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
+	}
+	if server, err = runtime.Adopt(own(), o, nil, directory(&desk{})); err != nil {
+		t.Fatal(err)
+	}
+	if got := server.Manifests(); !slices.Equal(got, want[:1]) || !server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
 	}
 }
