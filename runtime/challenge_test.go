@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	neturl "net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -385,33 +384,6 @@ func TestClientSignsInWithTheCatalogsInItsURL(t *testing.T) {
 			if err := session.Close(); err != nil {
 				t.Error(err)
 			}
-		}
-	}
-}
-
-func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
-	// Middleware and handlers may talk before they answer; what they send stays in order.
-	set := toolsetOf([]toolset.Tool{{Name: "talk", SDK: true, Input: `{"type":"object"}`,
-		Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			for i := range 3 {
-				_ = toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx,
-					&mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
-			}
-			return toolset.Structured(map[string]int{"said": 3}, nil)
-		}}, {Name: "scoped", Input: `{"type":"object"}`,
-		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(nil)
-		}}},
-		access.Rule{Tool: "scoped", Scopes: []string{"s"}, Denial: access.Challenge})
-	url := serve(t, newServer(t, runtime.Options{Identity: holders()}, set))
-	for _, era := range eras {
-		got := newRaw(t, url, "few", era).call(t, "talk", `,"arguments":{}`, nil)
-		var at []int
-		for _, text := range []string{`"progress":1`, `"progress":2`, `"said":3`} {
-			at = append(at, strings.Index(got.body, text))
-		}
-		if got.status != http.StatusOK || !slices.IsSorted(at) || at[0] < 0 {
-			t.Errorf("%s: %s", era, got)
 		}
 	}
 }

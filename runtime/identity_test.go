@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -51,63 +50,6 @@ func (j *journal) logger() *slog.Logger {
 }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-
-func TestIdentitySourceThatFailsDenies(t *testing.T) {
-	stuck := make(chan struct{})
-	defer close(stuck)
-	for _, test := range []struct {
-		name   string
-		verify identity.Verifier
-		status int
-	}{
-		{"an error", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{}, errors.New("the database password is hunter2")
-		}, 503},
-		{"panics", func(context.Context, string) (identity.Identity, error) {
-			panic("hunter2")
-		}, 503},
-		{"takes too long", func(context.Context, string) (identity.Identity, error) {
-			<-stuck
-			return identity.Identity{Principal: access.Principal{Subject: "late", Role: "Admin"}},
-				nil
-		}, 503},
-		{"heeds its context", func(ctx context.Context, _ string) (identity.Identity, error) {
-			<-ctx.Done()
-			return identity.Identity{}, ctx.Err()
-		}, 503},
-		{"returns nobody", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Role: "Admin"}}, nil
-		}, 503},
-		{"refuses", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{}, fmt.Errorf("hunter2 is %w", identity.ErrInvalidToken)
-		}, 401},
-		{"returns an expired token", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "old", Role: "Admin"},
-				Expires: time.Now().Add(-time.Second)}, nil
-		}, 401},
-		{"returns an identity with an error",
-			func(context.Context, string) (identity.Identity, error) {
-				return identity.Identity{Principal: access.Principal{Subject: "both",
-						Role: "Admin"}},
-					errors.New("not sure")
-			}, 503},
-	} {
-		patience := 10 * time.Second
-		if test.name == "takes too long" || test.name == "heeds its context" {
-			patience = 20 * time.Millisecond
-		}
-		for _, anonymous := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Identity: identity.Bearer(test.verify),
-				Anonymous: anonymous,
-				HTTP:      runtime.HTTPOptions{IdentityTimeout: patience}}, directory(&desk{}))
-			c := &raw{url: serve(t, s), token: "abc"}
-			got := c.send(t, "POST", ping, nil)
-			if got.status != test.status || strings.Contains(got.String(), "hunter2") {
-				t.Errorf("a verifier that %s (anonymous %v): %s", test.name, anonymous, got)
-			}
-		}
-	}
-}
 
 func TestStreamEndsWithItsToken(t *testing.T) {
 	const life = 300 * time.Millisecond
