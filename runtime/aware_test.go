@@ -1,7 +1,6 @@
 package runtime_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -189,29 +188,12 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 	}
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
 	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
-		var log lockedBuffer
+		var log journal
 		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
 			&slog.HandlerOptions{Level: level}))})
 		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")

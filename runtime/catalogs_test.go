@@ -19,7 +19,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -108,28 +107,6 @@ func TestServerReturnsTheCatalogsOfItsCode(t *testing.T) {
 	if got := fmt.Sprint(s.DeclaredCatalogs()); got !=
 		"[{code:greek greek true [alpha beta] } {code:reading reading true [alpha] }]" {
 		t.Error(got)
-	}
-}
-
-// kept is a sink that keeps.
-type kept struct{ c chan audit.Event }
-
-func (k *kept) Record(_ context.Context, e audit.Event) error {
-	if k.c == nil {
-		k.c = make(chan audit.Event, 1000)
-	}
-	k.c <- e
-	return nil
-}
-
-func (k *kept) events() (all []audit.Event) {
-	for {
-		select {
-		case e := <-k.c:
-			all = append(all, e)
-		default:
-			return all
-		}
 	}
 }
 

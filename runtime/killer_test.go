@@ -4,6 +4,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -148,6 +149,10 @@ var unruly = map[string]func() (mcp.Result, error){
 	},
 }
 
+// roundedForm is a form with a number that clients in JavaScript round.
+var roundedForm = &mcp.ElicitParams{Message: "How many?", RequestedSchema: json.RawMessage(
+	`{"type":"object","properties":{"n":{"type":"integer","maximum":9223372036854775807}}}`)}
+
 // deadly are questions that end a go-sdk server's process, or leave its caller waiting, when an
 // older client is to be asked them.
 var deadly = handlers{
@@ -162,5 +167,8 @@ var deadly = handlers{
 	"a message of typed nil":       asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{{Role: "user", Content: badContent()}}}),
 	"a message of nil, tools":      asks(&mcp.CreateMessageWithToolsParams{Messages: []*mcp.SamplingMessageV2{{Role: "user", Content: []mcp.Content{nil}}}}),
 	"a panicking schema asked for": asks(&mcp.ElicitParams{Message: "?", RequestedSchema: angry{}}),
-	"NaN in a question":            asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{}, Temperature: math.NaN()}),
+	"a schema that is none": asks(&mcp.ElicitParams{Message: "?",
+		RequestedSchema: json.RawMessage(`{"type":7}`)}),
+	"a number that clients round": asks(roundedForm),
+	"NaN in a question":           asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{}, Temperature: math.NaN()}),
 }

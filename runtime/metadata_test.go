@@ -49,40 +49,6 @@ func renamed() toolset.Toolset {
 	return toolset.NewToolset(g)
 }
 
-func TestMetadataIsListed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{Anonymous: true,
-		Texts: runtime.TextOptions{
-			Descriptions: map[string]string{"list_parts": "Replaced."}}}, renamed())
-	url := serve(t, s)
-	for _, era := range eras {
-		got := newRaw(t, url, "", era).ask(t, "tools/list", "", nil).body
-		for _, want := range []string{
-			`"_meta":{"example.com/n":12345678901234567890}`, `"title":"All parts"`,
-			`"icons":[{"src":"https://renamed.example/l.svg","mimeType":"image/svg+xml",` +
-				`"sizes":["any"],"theme":"dark"}]`, `"description":"Replaced."`,
-		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: no %s in %s", era, want, got)
-			}
-		}
-		if strings.Contains(got, "website") || strings.Contains(got, `"parts"`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		info := connectHTTP(t, url, "", era).InitializeResult().ServerInfo
-		if info.WebsiteURL != "https://renamed.example" || len(info.Icons) != 1 {
-			t.Errorf("%s: %+v", era, info)
-		}
-	}
-	if _, err := runtime.New(runtime.Options{Logger: quiet(),
-		Texts: runtime.TextOptions{
-			Descriptions: map[string]string{"list_part": "x"}}}, renamed()); err == nil ||
-		!strings.Contains(err.Error(), `"list_part", which is not the name of a tool: `+
-			`did you mean list_parts?`) {
-		t.Error(err)
-	}
-}
-
 func TestVersionIsThatOfTheBuild(t *testing.T) {
 	t.Parallel()
 	const pseudo = "v0.0.0-20261128202537-deef305c16e7+dirty" // of a checkout
@@ -125,30 +91,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 		defer session.Close()
 		if got := session.InitializeResult().ServerInfo.Version; got != want {
 			t.Errorf("%s, stdio: the version is %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestCapabilitiesFollowTheCode(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		want string
-		set  toolset.Toolset
-	}{
-		{`{"logging":{},"tools":{"listChanged":true}}`, renamed()},
-		{`{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
-			`"resources":{"listChanged":true}}`, library()},
-	} {
-		source := &shelf{off: []string{"list_parts", "order", "drop_part"}}
-		url := serve(t, newServer(t, runtime.Options{Anonymous: true,
-			Catalogs: runtime.CatalogOptions{Source: source}}, test.set))
-		for _, era := range eras {
-			for _, user := range callers {
-				res := connectHTTP(t, url, tokens[user], era).InitializeResult()
-				if got := marshalled(t, res.Capabilities); got != test.want {
-					t.Errorf("%s, %q: %s", era, user, got)
-				}
-			}
 		}
 	}
 }

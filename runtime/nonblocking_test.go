@@ -122,7 +122,7 @@ func observed(t *testing.T, era string, http bool,
 	set func(func(context.Context) error) toolset.Toolset) (all []string) {
 	var fail func(context.Context) error
 	var log lines
-	sink := &kept{}
+	sink := &record{}
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug),
 		Audit: runtime.AuditOptions{Sink: sink}},
 		set(func(ctx context.Context) error { return fail(ctx) }))
@@ -134,8 +134,7 @@ func observed(t *testing.T, era string, http bool,
 			text := fmt.Sprintf("%s, %s:\n%s", outcome.name, use.kind,
 				l.askAs(t, 100*i+j, use.method, use.name, use.params))
 			synctest.Wait()
-			for _, e := range sink.events() {
-				e.Time = time.Time{}
+			for _, e := range sink.taken() {
 				text += fmt.Sprintf("%+v\n", e)
 			}
 			for line := range strings.Lines(log.String()[before:]) {

@@ -206,37 +206,19 @@ func dropNames(text string) string {
 }
 
 // overStdio sends lines on one session and returns what came back, to the last of them.
-func overStdio(t *testing.T, s *runtime.Server, messages []string) []string {
+func overStdio(t *testing.T, s *runtime.Server, messages []string) (answers []string) {
 	t.Helper()
-	in, toServer := io.Pipe()
-	fromServer, out := io.Pipe()
-	done := make(chan error, 1)
-	go func() { done <- s.RunIO(context.Background(), in, out, principalOf("Admin")) }()
+	p := newPipe(t, s, principalOf("Admin"), "2025-11-25")
 	go func() {
-		_, _ = io.WriteString(toServer,
-			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`+"\n")
 		for i, message := range messages {
-			if strings.Contains(message, `"subscriptions/listen"`) && !runtime.Refused(message) {
-				continue
+			if !strings.Contains(message, `"subscriptions/listen"`) || runtime.Refused(message) {
+				p.write(t, strings.Replace(message, `"id":7`, fmt.Sprintf(`"id":%d`, i+1), 1))
 			}
-			_, _ = io.WriteString(toServer, strings.Replace(message, `"id":7`,
-				fmt.Sprintf(`"id":%d`, i+1), 1)+"\n")
 		}
-		_, _ = io.WriteString(toServer, `{"jsonrpc":"2.0","id":"the last","method":"ping"}`+"\n")
+		p.write(t, `{"jsonrpc":"2.0","id":"the last","method":"ping"}`)
 	}()
-	var answers []string
-	lines := bufio.NewScanner(fromServer)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		answers = append(answers, lines.Text())
-		if strings.Contains(lines.Text(), `"the last"`) {
-			break
-		}
-	}
-	go io.Copy(io.Discard, fromServer)
-	toServer.Close()
-	if err := <-done; err != nil {
-		t.Errorf("RunIO: %v", err)
+	for _, m := range p.until(t, `"the last"`) {
+		answers = append(answers, m.text)
 	}
 	return answers
 }

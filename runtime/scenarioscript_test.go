@@ -101,6 +101,8 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 				session.InitializeParams().ProtocolVersion))
 		case "ask":
 			_, err = session.Elicit(ctx, &mcp.ElicitParams{Message: rest})
+		case "ask-rounded":
+			_, err = session.Elicit(ctx, roundedForm)
 		case "roots":
 			_, err = session.ListRoots(ctx, nil)
 		case "ping":

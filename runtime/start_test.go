@@ -163,6 +163,8 @@ func TestServersThatCannotWorkDoNotStart(t *testing.T) {
 		{`Options.Protocol.Experimental["y"] cannot be JSON`, func(o *opts) {
 			o.Protocol.Experimental = map[string]map[string]any{"y": {"f": func() {}}}
 		}},
+		{`Options.Texts.Descriptions has "s", which is not the name of a tool: did you mean t?`,
+			func(o *opts) { o.Texts.Descriptions = map[string]string{"s": "x"} }},
 		{"Options.Texts.Instructions and Options.Texts.InstructionsFor are both", func(o *opts) {
 			o.Texts.Instructions = "a"
 			o.Texts.InstructionsFor = func(access.Principal, []string) string { return "" }
