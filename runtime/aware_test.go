@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -185,25 +184,6 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 	wg.Wait()
 	if !strings.Contains(got.body, `"anonymous":true`) {
 		t.Errorf("%s", got)
-	}
-}
-
-func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
-	t.Parallel()
-	h := newHost(nil)
-	h.set("ada", "dcim.view_device")
-	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
-		var log journal
-		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
-			&slog.HandlerOptions{Level: level}))})
-		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
-		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
-			t.Errorf("the caller gets: %s", got)
-		}
-		if got := strings.Contains(log.String(),
-			"permission fails: needs billing.export, has none"); got != want {
-			t.Errorf("%v: traced %v:\n%s", level, got, log.String())
-		}
 	}
 }
 

@@ -1,11 +1,9 @@
 package runtime_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -152,19 +150,5 @@ func TestExplanationSaysWhyAServiceUserDoesNotCount(t *testing.T) {
 				t.Errorf("%s", e)
 			}
 		}
-	}
-}
-
-func TestTraceKeepsVerdictsApart(t *testing.T) {
-	t.Parallel()
-	h := newHost(nil)
-	h.set("bob")
-	var log bytes.Buffer
-	s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
-		&slog.HandlerOptions{Level: slog.LevelDebug}))})
-	c := newRaw(t, serve(t, s), "bob_Viewer", "2026-07-28")
-	c.call(t, "device_change", "", nil)
-	if want := `verdicts="authentication holds: needs an authenticated caller, has sub-bob; role fails: needs Member, has Viewer; permission fails: needs dcim.change_device, has none"`; !strings.Contains(log.String(), want) {
-		t.Errorf("no %s in\n%s", want, &log)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -190,110 +188,6 @@ func TestIsAdmin(t *testing.T) {
 			t.Errorf("%+v: %v, %v", test.p, highest.IsAdmin(test.p), chosen.IsAdmin(test.p))
 		}
 	}
-}
-
-// failUntilRefused sends a wrong token until its address is refused, and counts the failures.
-func failUntilRefused(t *testing.T, c *raw, method string,
-	further map[string]string) (failures int) {
-	t.Helper()
-	const challenge = `Bearer realm="team", error="invalid_token"`
-	wrong := map[string]string{"Authorization": "Bearer wrong-token-value"}
-	for name, value := range further {
-		wrong[name] = value
-	}
-	for failures < 1000 {
-		got := c.send(t, method, ping, wrong)
-		failures++
-		wait := got.header.Get("Retry-After")
-		switch {
-		case got.header.Get("Www-Authenticate") != challenge:
-			t.Fatalf("%s: %s", method, got)
-		case got.status == http.StatusTooManyRequests && wait > "0":
-			return failures
-		case got.status != http.StatusUnauthorized || wait != "":
-			t.Fatalf("%s: %s", method, got)
-		}
-	}
-	t.Fatalf("%s: %d failures, and no 429", method, failures)
-	return 0
-}
-
-// failures returns how many failures the events of an address count.
-func failures(events []audit.Event, address string) (count int) {
-	for _, e := range events {
-		if e.Type == audit.Authentication && e.Object == address {
-			count += e.Total
-		}
-	}
-	return count
-}
-
-// With each method and version.
-func TestAddressThatFailsTooOftenIsRefusedAndAValidCredentialIsNot(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var log journal
-		records := &keeper{}
-		s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: records},
-			Logger: log.logger()},
-			directory(&desk{}))
-		url, began, sent, without := serve(t, s), time.Now(), 0, 0
-		for _, era := range eras {
-			c := newRaw(t, url, tokens["Admin"], era)
-			for _, method := range []string{"POST", "GET", "DELETE"} {
-				sent += failUntilRefused(t, c, method, nil)
-				if got := c.ask(t, "tools/list", "", nil); got.status != http.StatusOK {
-					t.Errorf("%s %s: a valid token: %s", era, method, got)
-				}
-				got := c.send(t, method, ping, map[string]string{"Authorization": ""})
-				without++
-				if got.status != http.StatusUnauthorized ||
-					got.header.Get("Retry-After") != "" ||
-					got.header.Get("Www-Authenticate") != `Bearer realm="team"` {
-					t.Errorf("%s %s: no token: %s", era, method, got)
-				}
-			}
-		}
-		if sent < 20 {
-			t.Errorf("refused after %d failures", sent)
-		}
-		if err := s.Shutdown(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		events := records.taken()
-		if got := failures(events, "127.0.0.1"); got != sent {
-			t.Errorf("the events count %d failures, not %d", got, sent)
-		}
-		reports := 0
-		for _, e := range events {
-			if e.Type == audit.Authentication {
-				reports++
-				text := fmt.Sprintf("%+v", e)
-				if e.Failure != audit.Denied || e.RequestID == "" || e.Time.IsZero() ||
-					strings.Contains(text, "wrong") || e.Arguments != nil || e.Principal != "" {
-					t.Errorf("%s", text)
-				}
-			}
-		}
-		// The first, one a minute, and the rest at the end.
-		most := 2 + int(time.Since(began)/time.Minute)
-		lines := strings.Count(log.String(), " failures=")
-		if reports > most || lines != reports {
-			t.Errorf("%d events and %d lines, at most %d", reports, lines, most)
-		}
-		logged := 0
-		for _, n := range regexp.MustCompile(` requests=(\d+) `).FindAllStringSubmatch(
-			log.String(), -1) {
-			number, _ := strconv.Atoi(n[1]) // the pattern has digits only
-			logged += number
-		}
-		if logged != without {
-			t.Errorf("the log counts %d requests without a token, not %d", logged, without)
-		}
-		if strings.Contains(log.String(), "wrong-token-value") {
-			t.Errorf("the log holds the token: %s", log.String())
-		}
-	})
 }
 
 // The answer to an unknown user is that to a wrong token, refused or not.

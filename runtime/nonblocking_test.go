@@ -178,35 +178,6 @@ func TestNonBlockingHandlersRunAfterOthersKeptTheirThread(t *testing.T) {
 	}
 }
 
-// A handler that breaks its promise is named in the log, with the cure, when it has returned.
-func TestSlowNonBlockingHandlersAreLogged(t *testing.T) {
-	t.Parallel()
-	const text = "a handler with nonblocking took longer than 1s: " +
-		"remove nonblocking from its //mcp:limit"
-	for took, want := range map[time.Duration]int{time.Second: 0, time.Second + 1: 1, time.Hour: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			var log lines
-			s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
-				nonBlocking(offering(func(context.Context) { time.Sleep(took) })))
-			l := over(t, s, "2025-11-25", false)
-			for _, use := range everyUse[:3] {
-				before := len(log.of(t, text))
-				if got := l.ask(t, use.method, use.name, use.params).response(t); got.Error != nil {
-					t.Error(got.text)
-				}
-				lines := log.of(t, text)[before:]
-				if len(lines) != want {
-					t.Fatalf("%s after %s: %d lines", use.kind, took, len(lines))
-				}
-				if want > 0 && (lines[0]["level"] != "WARN" || lines[0][use.kind] != use.is ||
-					lines[0]["took"] != float64(took) || lines[0]["request_id"] == nil) {
-					t.Errorf("%v", lines[0])
-				}
-			}
-		})
-	}
-}
-
 // unlucky is a tool, a prompt and a resource that fail alike.
 func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -27,6 +28,8 @@ import (
 type nameForm struct {
 	Name string `json:"name"`
 }
+
+const ghp = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 // sessionKey is of the go-sdk session of a handler.
 type sessionKey struct{}
@@ -66,6 +69,15 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 			err = errors.New(rest)
 		case "rpc":
 			err = &jsonrpc.Error{Code: int64(n), Message: more}
+		case "problems": // what is wrong with arguments, with names and values that look like secrets
+			err = decode.NewError([]decode.Problem{
+				{Pointer: "/password", Message: "must have at least 8 characters"},
+				{Pointer: "/token/key", Message: "is required"},
+				decode.NewProblem("/color", `"`+ghp+`"`, `is not one of "red" and "green"`),
+				{Pointer: "/" + ghp, Message: "is not a property"},
+				{Pointer: decode.Pointer("", "https://"+strings.Repeat("q7", 12)+"@h"),
+					Message: "is not a property"},
+			})
 		case "limit":
 			err = reached(rest)
 		case "trace":
