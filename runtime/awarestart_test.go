@@ -183,6 +183,11 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 				unknown(fmt.Errorf("it has no badge: %w", capability.ErrNoUser))(c)
 				c.Identity = staticOf(access.Principal{Subject: "ada"})
 			}},
+		{"it has no user of the host: set its User, or map its Client",
+			func(c *odd) {
+				unknown(fmt.Errorf("static: the principal has no user (set it): %w", capability.ErrNoUser))(c)
+				c.Identity = staticOf(access.Principal{Subject: "ada"})
+			}},
 	} {
 		check(stock(), test.want, test.change)
 	}

@@ -222,6 +222,10 @@ func TestPackagesThatCannotWorkDoNotStart(t *testing.T) {
 		{"not a tool name", func(g *gen) { g.Tools[0].Name = "" }},
 		{`prompt "p": it has no handler: run go generate`, func(g *gen) { g.Prompts[0].Get = nil }},
 		{`resource "x:{a}": its timeout is -1ns`, func(g *gen) { g.Resources[0].Timeout = -1 }},
+		{`alias "no name": not a tool name`, func(g *gen) { g.Tools[0].Aliases = []string{"no name"} }},
+		{"x-mcp-header at a.b", func(g *gen) {
+			g.Tools[0].Input = `{"type":"object","properties":{"a":{"properties":{"b":{"x-mcp-header":7}}}}}`
+		}},
 		{`$ref "#/$defs/X" has no target`,
 			func(g *gen) { g.Tools[0].Output = `{"$ref":"#/$defs/X"}` }},
 		{"role number 5, but the hierarchy has 4", func(g *gen) { g.Table.Rules[0].MinRole = 5 }},
