@@ -240,13 +240,6 @@ func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
 		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."}}, named},
 		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."},
 			Lists: runtime.ListOptions{ListAll: true}}, ""},
-		{runtime.Options{Texts: runtime.TextOptions{
-			Instructions: "a",
-			InstructionsFor: func(access.Principal,
-				[]string) string {
-				return ""
-			},
-		}}, "both set"},
 	} {
 		test.options.Logger = quiet()
 		_, err := runtime.New(test.options, renamed())

@@ -216,16 +216,6 @@ func askingReader(tool toolset.Tool, first func()) toolset.Toolset {
 	})
 }
 
-func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
-	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path",
-		Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
-		t.Error("a resource is allowed that nobody decided on")
-	}
-	if _, err := (toolset.Call{}).Isolated(t.Context()); err == nil {
-		t.Error("a call runs in no process")
-	}
-}
-
 func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
 	var logged journal
 	tool := toolset.Tool{Name: "push",

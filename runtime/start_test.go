@@ -72,8 +72,8 @@ type (
 
 type nilSource struct{ identity.Source }
 
-// Packages invoke, toolset and access have tests of all that a package can lack. Here is one for
-// each of their checks, and the options.
+// Packages invoke, toolset and access test what a generated package can lack. Here is one case for
+// each of their checks, and for each option.
 func TestServersThatCannotWorkDoNotStart(t *testing.T) {
 	t.Parallel()
 	sound := toolset.NewToolset(trio())
