@@ -1,9 +1,8 @@
 package runtime_test
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -187,38 +187,36 @@ func TestCallerOfALeftOverGoroutineIsItsOwn(t *testing.T) {
 	}
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func TestDecisionsAreTracedAtDebugLevelOnly(t *testing.T) {
+// What a source says that the host lets a caller do counts for nothing, least of all where the host
+// is silent.
+func TestPermitsOfASourceAreNone(t *testing.T) {
 	t.Parallel()
 	h := newHost(nil)
 	h.set("ada", "dcim.view_device")
-	for level, want := range map[slog.Level]bool{slog.LevelDebug: true, slog.LevelInfo: false} {
-		var log lockedBuffer
-		s := aware(t, h, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log,
-			&slog.HandlerOptions{Level: level}))})
-		c := newRaw(t, serve(t, s), "ada_Viewer", "2026-07-28")
-		if got := c.call(t, "export", "", nil); strings.Contains(got.body, "billing") {
-			t.Errorf("the caller gets: %s", got)
+	var all *access.Permits
+	s := aware(t, h, runtime.Options{Identity: identity.Bearer(func(context.Context,
+		string) (identity.Identity, error) {
+		return identity.Identity{Principal: access.Principal{Subject: "ada", User: "ada",
+			Role: "Admin", Permits: all}}, nil
+	}, identity.NamesUsers())})
+	all = s.Table().Permits(func(access.Kind, access.Rule) access.Permit {
+		return access.PermitAll
+	})
+	url := serve(t, s)
+	p := access.Principal{Subject: "ada", User: "ada", Role: "Admin", Permits: all}
+	for _, want := range []string{"device_find device_get status whoami", "status"} {
+		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, "x", "2026-07-28")),
+			" "); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
-		if got := strings.Contains(log.String(),
-			"permission fails: needs billing.export, has none"); got != want {
-			t.Errorf("%v: traced %v:\n%s", level, got, log.String())
+		if got := newRaw(t, url, "x", "2026-07-28").call(t, "device_wipe", `,"arguments":{}`,
+			nil); strings.Contains(got.body, "constraints") {
+			t.Errorf("%s", got)
 		}
+		if e := s.Explain(context.Background(), p, "export"); e.Allowed {
+			t.Errorf("%s", e)
+		}
+		h.failing(func(context.Context) error { return errors.New("down") })
+		s.InvalidateCapabilities(nil)
 	}
 }

@@ -3,17 +3,12 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -43,74 +38,6 @@ func valueIn(ctx context.Context) string {
 	return fmt.Sprintf("%v <%s>", ok, token.Reveal())
 }
 
-// valueToolset returns the caller's value by a tool of each shape, a prompt, a resource and
-// completions.
-func valueToolset(left chan<- context.Context) toolset.Toolset {
-	tell := func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-		if left != nil {
-			left <- ctx
-		}
-		return toolset.Structured(map[string]string{"value": valueIn(ctx)}, nil)
-	}
-	complete := func(ctx context.Context, _ string) ([]string, error) {
-		return []string{valueIn(ctx)}, nil
-	}
-	open := access.Rule{Authenticated: true}
-	first, second, prompt, resource := open, open, open, open
-	first.Tool, second.Tool, prompt.Prompt, resource.Resource = "direct", "sdk", "p", "value://{of}"
-	return toolset.NewToolset(toolset.Generated{
-		Package: "example.com/teller", Server: toolset.ServerInfo{Name: "teller", Version: "1"},
-		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{first, second},
-			Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
-		Tools: []toolset.Tool{
-			{Name: "direct", Input: `{"type":"object"}`, Call: tell},
-			{Name: "sdk", Input: `{"type":"object"}`, Call: tell, SDK: true}},
-		Prompts: []toolset.Prompt{{Name: "p",
-			Arguments: []toolset.Argument{{Name: "of", Complete: complete}},
-			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
-				return toolset.PromptText(valueIn(ctx), nil)
-			}}},
-		Resources: []toolset.Resource{{URI: "value://{of}", Name: "v", MIMEType: "text/plain",
-			Variables: []toolset.Variable{{Name: "of"}},
-			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
-				return toolset.ResourceText(valueIn(ctx), nil)
-			}}},
-	})
-}
-
-// tellings are the messages by which handlers tell the value.
-var tellings = []struct{ method, name, params string }{
-	{"tools/call", "direct", `"name":"direct"`},
-	{"tools/call", "sdk", `"name":"sdk"`},
-	{"prompts/get", "p", `"name":"p"`},
-	{"resources/read", "value://x", `"uri":"value://x"`},
-	{"completion/complete", "",
-		`"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"of","value":""}`},
-}
-
-func TestCallerValueIsThatOfTheMessageAtHand(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{Identity: valued()}, valueToolset(nil))
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, "ada-creator", era)
-		for i, m := range tellings {
-			for _, token := range []string{"ada-second", "ada-creator", "ada-third"} {
-				c.token = token
-				headers := map[string]string{}
-				if era == "2026-07-28" && m.name != "" {
-					headers["Mcp-Name"] = m.name
-				}
-				got := c.ask(t, m.method, m.params, headers)
-				text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(got.body)
-				if !strings.Contains(text, "true <"+token+">") {
-					t.Errorf("%s, %d, %s: %s", era, i, token, got)
-				}
-			}
-		}
-	}
-}
-
 // keyed takes a key from a header that no list of secret headers has.
 type keyed struct{}
 
@@ -133,146 +60,6 @@ func TestDebugToolsMaskTheCallerValue(t *testing.T) {
 		got := c.call(t, tool, `,"arguments":{}`, map[string]string{"X-Zone": plantedKey})
 		if strings.Contains(got.body, "pl4nted") || !strings.Contains(got.body, "***MASKED***") {
 			t.Errorf("%s: %s", tool, got)
-		}
-	}
-}
-
-func TestCallerValueOnStdio(t *testing.T) {
-	t.Parallel()
-	number, fails := 0, false
-	var log journal
-	value := func(ctx context.Context) (identity.Value, error) {
-		if p, ok := runtime.Caller(ctx); !ok || p.Subject == "" {
-			t.Error("not with the handler's context")
-		}
-		if fails {
-			return identity.Value{}, errors.New("the vault is shut")
-		}
-		number++
-		return identity.NewValue(identity.NewToken(fmt.Sprintf("stdio-%d", number))), nil
-	}
-	s := newServer(t, runtime.Options{Protocol: runtime.ProtocolOptions{StdioValue: value},
-		Logger: log.logger()}, valueToolset(nil))
-	talk := stdioTalk(t, s, principalOf("Admin"))
-	ask := func(i int) string {
-		m := tellings[i]
-		text := talk(`{"jsonrpc":"2.0","id":7,"method":"` + m.method + `","params":{` +
-			m.params + `}}`)
-		return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(text)
-	}
-	if talk(`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`); number != 0 {
-		t.Error("a list loads the value")
-	}
-	for i := range tellings {
-		if got := ask(i); !strings.Contains(got, fmt.Sprintf("true <stdio-%d>", i+1)) {
-			t.Errorf("%d: %s", i, got)
-		}
-	}
-	fails = true
-	if got := ask(0); !strings.Contains(got, "false <>") ||
-		!strings.Contains(log.String(), "the vault is shut") {
-		t.Errorf("a value that fails: %s\n%s", got, log.String())
-	}
-}
-
-// CallerValue returns nothing outside of a call, and nothing of another type.
-func TestCallerValueIsOfItsTypeAndOfACall(t *testing.T) {
-	t.Parallel()
-	if _, ok := runtime.CallerValue[any](t.Context()); ok {
-		t.Error("outside of a call")
-	}
-	none := newServer(t, runtime.Options{}, valueToolset(nil))
-	got := newRaw(t, serve(t, none), tokens["Admin"], "2026-07-28").call(t, "direct", "", nil)
-	if !strings.Contains(got.body, "false") {
-		t.Errorf("of a source without one: %s", got)
-	}
-	other := identity.Bearer(func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
-			Value: identity.NewValue("text")}, nil
-	})
-	s := newServer(t, runtime.Options{Identity: other}, valueToolset(nil))
-	got = newRaw(t, serve(t, s), "x", "2026-07-28").call(t, "direct", "", nil)
-	if !strings.Contains(got.body, "of another type: text") {
-		t.Errorf("of another type: %s", got)
-	}
-}
-
-func TestCallerValueIsGoneAfterItsCall(t *testing.T) {
-	t.Parallel()
-	left := make(chan context.Context, 1)
-	gone := func(where string) {
-		t.Helper()
-		select {
-		case ctx := <-left:
-			if got := valueIn(ctx); got != "false <>" {
-				t.Errorf("%s: %s", where, got)
-			}
-			if p, ok := runtime.Caller(ctx); !ok || p.Subject == "" {
-				t.Errorf("%s: the test has another context", where)
-			}
-		case <-time.After(20 * time.Second):
-			t.Fatalf("%s: the handler did not run", where)
-		}
-	}
-	s := newServer(t, runtime.Options{Identity: valued(),
-		Protocol: runtime.ProtocolOptions{
-			StdioValue: func(context.Context) (identity.Value, error) {
-				return identity.NewValue(identity.NewToken("late")), nil
-			}}}, valueToolset(left))
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, "ada-one", era)
-		c.call(t, "direct", "", nil)
-		gone(era)
-		c.call(t, "sdk", "", nil)
-		gone(era + ", in go-sdk's shape")
-	}
-	talk := stdioTalk(t, s, principalOf("Admin"))
-	talk(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"direct"}}`)
-	gone("stdio")
-}
-
-// A handler that runs on after its time limit reads the value no longer.
-func TestAbandonedHandlerHasNoCallerValue(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		answered, seen := make(chan struct{}), make(chan string, 1)
-		set := toolsetOf([]toolset.Tool{{Name: "hangs", Input: `{"type":"object"}`,
-			Timeout: time.Second,
-			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				before := valueIn(ctx)
-				<-answered
-				seen <- before + ", then " + valueIn(ctx)
-				return toolset.Done(nil)
-			}}})
-		s := newServer(t, runtime.Options{Identity: valued()}, set)
-		newRaw(t, serve(t, s), "ada-one", "2026-07-28").call(t, "hangs", "", nil)
-		close(answered)
-		if got := <-seen; got != "true <ada-one>, then false <>" {
-			t.Error(got)
-		}
-	})
-}
-
-func TestAdoptedHandlersReadTheCallerValue(t *testing.T) {
-	t.Parallel()
-	server := existing()
-	mcp.AddTool(server, &mcp.Tool{Name: "tell"}, func(ctx context.Context, _ *mcp.CallToolRequest,
-		_ struct{}) (*mcp.CallToolResult, any, error) {
-		return nil, map[string]string{"value": valueIn(ctx)}, nil
-	})
-	s, err := runtime.Adopt(server, runtime.Options{Identity: valued(), Logger: quiet()},
-		map[string]access.Rule{"tell": {Authenticated: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := serve(t, s)
-	for _, era := range eras {
-		c := newRaw(t, url, "ada-creator", era)
-		c.token = "ada-second"
-		if got := c.call(t, "tell", `,"arguments":{}`, nil); !strings.Contains(got.body,
-			`ada-second`) {
-			t.Errorf("%s: %s", era, got)
 		}
 	}
 }
@@ -310,6 +97,9 @@ func TestCallerValueStaysWithTheHandler(t *testing.T) {
 func TestCallerOutsideOfACallIsNobody(t *testing.T) {
 	if p, ok := runtime.Caller(context.Background()); ok || !p.IsZero() {
 		t.Errorf("%+v, %v", p, ok)
+	}
+	if _, ok := runtime.CallerValue[any](t.Context()); ok {
+		t.Error("outside of a call there is a value")
 	}
 	if got := runtime.CompletionArguments(context.Background()); got != nil {
 		t.Errorf("outside of a call there is %v", got)

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	neturl "net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -385,61 +384,6 @@ func TestClientSignsInWithTheCatalogsInItsURL(t *testing.T) {
 			if err := session.Close(); err != nil {
 				t.Error(err)
 			}
-		}
-	}
-}
-
-func TestResourcesThatCannotBeFoundDoNotStart(t *testing.T) {
-	servers := []string{"https://id.example"}
-	for want, resource := range map[string]identity.Resource{
-		`the resource's URL is ""`: {AuthorizationServers: servers},
-		`the resource's URL is "http://mcp.example/mcp"`: {URL: "http://mcp.example/mcp",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://a.example/?q"`: {URL: "https://a.example/?q",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://a.example/#f"`: {URL: "https://a.example/#f",
-			AuthorizationServers: servers},
-		`the resource's URL is "https://u:p@a.example/m"`: {URL: "https://u:p@a.example/m",
-			AuthorizationServers: servers},
-		"the resource has no authorization server: add the issuers whose tokens it " +
-			"accepts": {URL: "http://localhost:8080/mcp"},
-	} {
-		_, err := runtime.New(runtime.Options{Identity: guarded{holders(), resource},
-			Logger: quiet()}, scoped())
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-	if _, err := runtime.New(runtime.Options{Identity: guarded{holders(),
-		identity.Resource{URL: "http://127.0.0.1:1/mcp", AuthorizationServers: servers}},
-		Logger: quiet()}, scoped()); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestGateHoldsStreamsUntilTheDecision(t *testing.T) {
-	// Middleware and handlers may talk before they answer; what they send stays in order.
-	set := toolsetOf([]toolset.Tool{{Name: "talk", SDK: true, Input: `{"type":"object"}`,
-		Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-			for i := range 3 {
-				_ = toolset.Request[mcp.CallToolRequest](call).Session.NotifyProgress(ctx,
-					&mcp.ProgressNotificationParams{ProgressToken: "p", Progress: float64(i)})
-			}
-			return toolset.Structured(map[string]int{"said": 3}, nil)
-		}}, {Name: "scoped", Input: `{"type":"object"}`,
-		Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-			return toolset.Done(nil)
-		}}},
-		access.Rule{Tool: "scoped", Scopes: []string{"s"}, Denial: access.Challenge})
-	url := serve(t, newServer(t, runtime.Options{Identity: holders()}, set))
-	for _, era := range eras {
-		got := newRaw(t, url, "few", era).call(t, "talk", `,"arguments":{}`, nil)
-		var at []int
-		for _, text := range []string{`"progress":1`, `"progress":2`, `"said":3`} {
-			at = append(at, strings.Index(got.body, text))
-		}
-		if got.status != http.StatusOK || !slices.IsSorted(at) || at[0] < 0 {
-			t.Errorf("%s: %s", era, got)
 		}
 	}
 }

@@ -3,9 +3,7 @@ package runtime_test
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,8 +12,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
-	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -118,56 +114,5 @@ func TestAlteredOffsetPagesTheCallersOwnSetOnly(t *testing.T) {
 	}
 	if len(seen) != 2 {
 		t.Errorf("seen: %v", seen)
-	}
-}
-
-func TestListedToolsCannotBeChangedForOthers(t *testing.T) {
-	shout := func(next intercept.Next) intercept.Next {
-		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-			res, err := next(ctx, m)
-			if r, ok := res.(*mcp.ListToolsResult); ok {
-				for _, tool := range r.Tools {
-					tool.Description += "!"
-					tool.InputSchema.(json.RawMessage)[2] = 'T'
-					if tool.OutputSchema != nil {
-						tool.OutputSchema.(json.RawMessage)[2] = 'T'
-					}
-					if tool.Annotations != nil {
-						tool.Annotations.Title += "!"
-					}
-				}
-				r.Tools = append(r.Tools[:0], r.Tools...)
-			}
-			return res, err
-		}
-	}
-	plain := toolset.Tool{Name: "annotated", Input: `{"type":"object"}`,
-		Annotations: toolset.Annotations{ReadOnlyHint: true}, Call: nothing}
-	s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{shout}},
-		directory(&desk{}), toolsetOf([]toolset.Tool{plain}))
-	c := newRaw(t, serve(t, s), tokens["Admin"], "2026-07-28")
-	first := c.ask(t, "tools/list", "", nil)
-	if second := c.ask(t, "tools/list", "", nil); first.String() != second.String() ||
-		!strings.Contains(first.body, `a person.!"`) {
-		t.Errorf("first %s\nsecond %s", first, second)
-	}
-}
-
-func BenchmarkList(b *testing.B) {
-	var tools []toolset.Tool
-	var rules []access.Rule
-	for i := range 1000 {
-		name := fmt.Sprintf("tool_%04d", i)
-		tools = append(tools, toolset.Tool{Name: name, Description: "does something",
-			Input: anyInput, Call: nothing})
-		rules = append(rules, access.Rule{Tool: name, MinRole: access.Role(1 + 3*(i%2))})
-	}
-	s := newServer(b, runtime.Options{}, toolsetOf(tools, rules...))
-	c := newRaw(b, serve(b, s), tokens["Viewer"], "2026-07-28")
-	b.ResetTimer()
-	for range b.N {
-		if got := c.ask(b, "tools/list", "", nil); got.status != 200 {
-			b.Fatal(got)
-		}
 	}
 }

@@ -10,14 +10,12 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
-	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
 // Values of options that are zero, for the tests of other packages.
 const (
-	DefaultTimeout           = invoke.DefaultTimeout
 	DefaultCapabilityTimeout = defaultHostTimeout
 	DefaultCapabilityRecheck = defaultRecheck
 	DefaultTaskTTL           = defaultTaskTTL

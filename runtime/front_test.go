@@ -13,15 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/mcpgen/mcpgen/internal/memnet"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/internal/transport"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
-	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func TestUnusualMethodsAreRefused(t *testing.T) {
@@ -170,33 +166,6 @@ func TestNothingIsRedirected(t *testing.T) {
 	}
 }
 
-func TestPathsThatCannotBeServedDoNotStart(t *testing.T) {
-	t.Parallel()
-	const form = "write a path such as /mcp or /tools/mcp"
-	wants := map[string]string{}
-	for _, path := range []string{"mcp", "/mcp//", "/../", "/./", "//", "//mcp", "/a//b", "/a/../b",
-		"/..", "/.", "/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc", "GET /a", ".",
-		"https://mcp.example/mcp", "/a\n", `/a\b`} {
-		wants[path] = form
-	}
-	for _, taken := range []string{"/healthz", "/readyz", "/api/v1/", "/console",
-		runtime.PathResourceMetadata} {
-		path := strings.TrimSuffix(taken, "/")
-		wants[path] = "the server serves " + taken + " itself: use another path"
-		wants[path+"/mcp"] = wants[path]
-	}
-	for path, want := range wants {
-		for kind, build := range makers {
-			_, err := build(runtime.Options{HTTP: runtime.HTTPOptions{Path: path},
-				Identity: users(), Logger: quiet()})
-			if err == nil || !strings.HasPrefix(err.Error(),
-				fmt.Sprintf("mcp server: Options.HTTP.Path is %q: ", path)+want) {
-				t.Errorf("%s %q: %v", kind, path, err)
-			}
-		}
-	}
-}
-
 func TestHealthRequiresNoCredential(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, runtime.Options{}, directory(&desk{}))
@@ -279,51 +248,6 @@ func TestProtocolOfARequestIsTheNegotiatedOne(t *testing.T) {
 	}
 }
 
-func TestMiddlewareRunsInsideTheGuard(t *testing.T) {
-	t.Parallel()
-	seen := make(chan string, 100)
-	change := func(next intercept.Next) intercept.Next {
-		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-			if p, ok := m.Params.(*mcp.CallToolParamsRaw); ok {
-				seen <- p.Name
-				// It answers first, for everybody that it sees.
-				return &mcp.CallToolResult{Content: []mcp.Content{
-					&mcp.TextContent{Text: "cached"}}}, nil
-			}
-			res, err := next(ctx, m)
-			if r, ok := res.(*mcp.ListToolsResult); ok {
-				for _, tool := range r.Tools {
-					tool.Description = "changed for one caller"
-				}
-			}
-			return res, err
-		}
-	}
-	for _, listAll := range []bool{false, true} {
-		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change},
-			Lists: runtime.ListOptions{ListAll: listAll}}, directory(&desk{}))
-		c := newRaw(t, serve(t, s), tokens["Viewer"], "2026-07-28")
-		if got := c.call(t, "promote_to_manager", ``, nil); strings.Contains(got.body, "cached") {
-			t.Errorf("the interceptor answered a refused call: %s", got)
-		}
-		if len(seen) != 0 {
-			t.Errorf("the interceptor saw a refused call of %s", <-seen)
-		}
-		if got := c.call(t, "get_by_id", ``, nil); !strings.Contains(got.body, "cached") {
-			t.Errorf("%s", got)
-		}
-		<-seen
-		c.ask(t, "tools/list", "", nil)
-		admins := newRaw(t, c.url, tokens["Admin"], "2025-11-25")
-		admins.ask(t, "tools/list", "", nil)
-		session := connectIO(t, s, principalOf("Admin"), "2025-11-25")
-		list, err := session.ListTools(context.Background(), nil)
-		if err != nil || len(list.Tools) != 6 {
-			t.Errorf("%v, %v", list, err)
-		}
-	}
-}
-
 // A body that does not come holds nobody up, whatever is answered.
 func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 	t.Parallel()
@@ -354,27 +278,6 @@ func TestBodyThatDoesNotComeIsAnsweredInTime(t *testing.T) {
 			if err != nil || !strings.Contains(line, c.want) ||
 				time.Since(start) > transport.BodyReadTimeout {
 				t.Errorf("%s: after %v %q, %v", name, time.Since(start), line, err)
-			}
-		})
-	}
-}
-
-// The time that a body has is no bound for the call that it asks for.
-func TestCallMayTakeLongerThanItsBodyMay(t *testing.T) {
-	t.Parallel()
-	const takes = 2 * transport.BodyReadTimeout
-	for _, era := range eras {
-		synctest.Test(t, func(t *testing.T) {
-			s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{{Name: "slow",
-				Input: `{"type":"object"}`, Timeout: 2 * takes,
-				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-					time.Sleep(takes)
-					return toolset.Done(ctx.Err())
-				}}}))
-			res, err := connectHTTP(t, serve(t, s), tokens["Admin"], era).CallTool(t.Context(),
-				&mcp.CallToolParams{Name: "slow"})
-			if err != nil || res.IsError {
-				t.Errorf("%s: %v, %v", era, res, err)
 			}
 		})
 	}

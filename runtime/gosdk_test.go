@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,64 +56,37 @@ func TestAnswersAreThoseOfGoSDK(t *testing.T) {
 	t.Logf("%d messages, %d differences", sent, len(seen))
 }
 
-// sdkServer returns a server with an item of each kind.
-func sdkServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "bare", Title: "Bare", Version: "1"},
-		&mcp.ServerOptions{Instructions: "Ask.",
-			CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
-				return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{"a"}}}, nil
-			},
-			SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
-			UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil }})
-	type sum struct {
-		A int `json:"a"`
-		B int `json:"b,omitempty"`
-	}
-	mcp.AddTool(s, &mcp.Tool{Name: "add"}, func(_ context.Context, _ *mcp.CallToolRequest,
-		in sum) (*mcp.CallToolResult, sum, error) {
-		return nil, sum{A: in.A + in.B}, nil
-	})
-	mcp.AddTool(s, &mcp.Tool{Name: "fail"}, func(context.Context, *mcp.CallToolRequest,
-		struct{}) (*mcp.CallToolResult, any, error) {
-		return nil, nil, errors.New("no luck")
-	})
+// sdkServer returns the server of the probes, with subscriptions, instructions and an error of its
+// own.
+func sdkServer(t *testing.T) *mcp.Server {
+	s := (&probing{t: t, ctx: t.Context()}).sdkServer(&mcp.ServerOptions{Instructions: "Ask.",
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil }})
 	s.AddTool(&mcp.Tool{Name: "code", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return nil, &jsonrpc.Error{Code: 7, Message: "no", Data: json.RawMessage(`{"a":1}`)}
 		})
-	s.AddTool(&mcp.Tool{Name: "talk", InputSchema: json.RawMessage(`{"type":"object"}`)},
-		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-				ProgressToken: r.Params.GetProgressToken(), Progress: 1})
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "said"}}}, err
-		})
-	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who"}}},
-		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
-				Content: &mcp.TextContent{Text: "Hello " + r.Params.Arguments["who"]}}}}, nil
-		})
-	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{
-			Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "text"}}}, nil
-	}
-	s.AddResource(&mcp.Resource{Name: "hall", URI: "lib://hall"}, read)
-	s.AddResourceTemplate(&mcp.ResourceTemplate{Name: "room", URITemplate: "lib://rooms/{name}"}, read)
 	return s
 }
 
 // sdkPeers serves the server alone, and behind the guard with a rule for everybody.
 func sdkPeers(t *testing.T, version string) (bare, guarded sdkPeer) {
-	alone := sdkServer()
+	alone := sdkServer(t)
 	bare = sdkPeer(memnet.Start(t, &http.Server{Handler: mcp.NewStreamableHTTPHandler(
 		func(*http.Request) *mcp.Server { return alone },
 		&mcp.StreamableHTTPOptions{Stateless: version == "2026-07-28"})}))
-	rules := map[string]access.Rule{"greet": {Prompt: "greet", Public: true},
-		"hall": {Resource: "lib://hall", Public: true},
-		"room": {Resource: "lib://rooms/{name}", Public: true}}
-	for _, tool := range []string{"add", "fail", "code", "talk"} {
+	rules := map[string]access.Rule{"room": {Resource: "lib://rooms/{name}", Public: true}}
+	for _, name := range []string{"broken", "greet"} {
+		rules["prompt "+name] = access.Rule{Prompt: name, Public: true}
+	}
+	for _, name := range []string{"broken", "bytes", "hall"} {
+		rules["resource "+name] = access.Rule{Resource: "lib://" + name, Public: true}
+	}
+	for _, tool := range []string{"add", "fail", "code", "talk", "ask", "form", "lines", "link",
+		"tooled", "wait"} {
 		rules[tool] = access.Rule{Public: true}
 	}
-	s, err := runtime.Adopt(sdkServer(), runtime.Options{Anonymous: true,
+	s, err := runtime.Adopt(sdkServer(t), runtime.Options{Anonymous: true,
 		Logger: slog.New(slog.DiscardHandler)}, rules)
 	if err != nil {
 		t.Fatal(err)

@@ -56,60 +56,34 @@ const (
 
 func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
 	t.Parallel()
-	check := func(err error) capability.Source {
-		return checkedHost{newHost(nil), func(context.Context) error { return err }}
-	}
-	query := func(err error) capability.Source {
-		h := newHost(nil)
-		h.failing(func(context.Context) error { return err })
-		return h
-	}
+	const what = "mcp server: Options.Host.Source cannot read the host: "
 	missing := capability.Misconfigured(errors.New("no column auth_user.usrname"))
-	refused := errors.New("connection refused")
-	crash := func(context.Context) error { panic("boom") }
-	wrapped := func(err error) error { return fmt.Errorf("django: %w", err) }
-	for name, test := range map[string]struct {
-		source capability.Source
-		want   string // of the error of New; none if the server starts
+	down := errors.New("connection refused")
+	for _, test := range []struct {
+		err  error // of a check and of a query
+		want string
 	}{
-		"a check: a missing column":  {check(wrapped(missing)), "auth_user.usrname"},
-		"a check: joined errors":     {check(errors.Join(refused, missing)), "auth_user.usrname"},
-		"a check: a panic":           {checkedHost{newHost(nil), crash}, "it panicked: boom"},
-		"a check: unreachable":       {check(refused), ""},
-		"a check: passes":            {check(nil), ""},
-		"a query: a missing column":  {query(missing), "auth_user.usrname"},
-		"PostgreSQL: no table":       {query(sqlError("42P01")), "SQLSTATE 42P01"},
-		"PostgreSQL: no column":      {query(sqlError("42703")), "SQLSTATE 42703"},
-		"PostgreSQL: no grant":       {query(wrapped(sqlError("42501"))), "for table t"},
-		"PostgreSQL: no account":     {query(sqlError("28000")), "SQLSTATE 28000"},
-		"PostgreSQL: no database":    {query(sqlError("3D000")), "SQLSTATE 3D000"},
-		"PostgreSQL: it starts":      {query(sqlError("57P03")), ""},
-		"PostgreSQL: no connections": {query(sqlError("53300")), ""},
-		"SQLite: no table":           {query(errors.New("no such table: t (1)")), ": t"},
-		"SQLite: no column":          {query(errors.New("no such column: u.x (1)")), "u.x"},
-		"a query: unreachable":       {query(refused), ""},
-		"a query: no user":           {newHost(nil), ""},
+		{fmt.Errorf("django: %w", missing), what + "django: no column auth_user.usrname"},
+		{errors.Join(down, missing), what + "connection refused\nmcp server: no column auth_user.usrname"},
+		{down, ""}, {nil, ""}, {capability.ErrNoUser, ""},
+		{sqlError("42P01"), what}, {sqlError("42703"), what}, {sqlError("28000"), what},
+		{fmt.Errorf("django: %w", sqlError("42501")), what}, {sqlError("3D000"), what},
+		{sqlError("57P03"), ""}, {sqlError("53300"), ""}, // it starts, and it has no connections
+		{errors.New("no such table: t (1)"), what}, {errors.New("no such column: u.x (1)"), what},
 	} {
-		s, err := runtime.New(hostOptions(test.source, quiet()), stock())
-		if err == nil {
-			if test.want != "" {
-				t.Errorf("%s: it started", name)
+		asked := newHost(nil)
+		asked.failing(func(context.Context) error { return test.err })
+		check := func(context.Context) error { return test.err }
+		for _, source := range []capability.Source{asked, checkedHost{newHost(nil), check}} {
+			err := refused(t, test.want, hostOptions(source, quiet()), stock())
+			if (test.want != "") != errors.As(err, new(*capability.ConfigurationError)) {
+				t.Errorf("%v: %#v", test.err, err)
 			}
-			if err := s.Shutdown(t.Context()); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		const what = "mcp server: Options.Host.Source cannot read the host: "
-		if text := err.Error(); test.want == "" || !strings.Contains(text, test.want) ||
-			!strings.HasPrefix(text, what) {
-			t.Errorf("%s: %v", name, err)
-		}
-		var configuration *capability.ConfigurationError
-		if !errors.As(err, &configuration) && name != "a check: a panic" {
-			t.Errorf("%s: it is no ConfigurationError: %#v", name, err)
 		}
 	}
+	crash := func(context.Context) error { panic("boom") }
+	refused(t, what+"it panicked: boom", hostOptions(checkedHost{newHost(nil), crash}, quiet()),
+		stock())
 }
 
 func TestHostIsCheckedForThePrincipalThatTheAdapterNames(t *testing.T) {

@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -49,63 +48,6 @@ func (j *journal) logger() *slog.Logger {
 }
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
-
-func TestIdentitySourceThatFailsDenies(t *testing.T) {
-	stuck := make(chan struct{})
-	defer close(stuck)
-	for _, test := range []struct {
-		name   string
-		verify identity.Verifier
-		status int
-	}{
-		{"an error", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{}, errors.New("the database password is hunter2")
-		}, 503},
-		{"panics", func(context.Context, string) (identity.Identity, error) {
-			panic("hunter2")
-		}, 503},
-		{"takes too long", func(context.Context, string) (identity.Identity, error) {
-			<-stuck
-			return identity.Identity{Principal: access.Principal{Subject: "late", Role: "Admin"}},
-				nil
-		}, 503},
-		{"heeds its context", func(ctx context.Context, _ string) (identity.Identity, error) {
-			<-ctx.Done()
-			return identity.Identity{}, ctx.Err()
-		}, 503},
-		{"returns nobody", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Role: "Admin"}}, nil
-		}, 503},
-		{"refuses", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{}, fmt.Errorf("hunter2 is %w", identity.ErrInvalidToken)
-		}, 401},
-		{"returns an expired token", func(context.Context, string) (identity.Identity, error) {
-			return identity.Identity{Principal: access.Principal{Subject: "old", Role: "Admin"},
-				Expires: time.Now().Add(-time.Second)}, nil
-		}, 401},
-		{"returns an identity with an error",
-			func(context.Context, string) (identity.Identity, error) {
-				return identity.Identity{Principal: access.Principal{Subject: "both",
-						Role: "Admin"}},
-					errors.New("not sure")
-			}, 503},
-	} {
-		patience := 10 * time.Second
-		if test.name == "takes too long" || test.name == "heeds its context" {
-			patience = 20 * time.Millisecond
-		}
-		for _, anonymous := range []bool{false, true} {
-			s := newServer(t, runtime.Options{Identity: identity.Bearer(test.verify),
-				Anonymous: anonymous,
-				HTTP:      runtime.HTTPOptions{IdentityTimeout: patience}}, directory(&desk{}))
-			c := &raw{url: serve(t, s), token: "abc"}
-			got := c.send(t, "POST", ping, nil)
-			if got.status != test.status || strings.Contains(got.String(), "hunter2") {
-				t.Errorf("a verifier that %s (anonymous %v): %s", test.name, anonymous, got)
-			}
-		}
-	}
-}
 
 func TestStreamEndsWithItsToken(t *testing.T) {
 	const life = 300 * time.Millisecond
@@ -246,4 +188,41 @@ func TestIsAdmin(t *testing.T) {
 			t.Errorf("%+v: %v, %v", test.p, highest.IsAdmin(test.p), chosen.IsAdmin(test.p))
 		}
 	}
+}
+
+// The answer to an unknown user is that to a wrong token, refused or not.
+func TestUnknownUserIsByteForByteAWrongToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		verify := func(_ context.Context, token string) (identity.Identity, error) {
+			switch token {
+			case "unknown":
+				return identity.Identity{}, fmt.Errorf("%w: no user of that name",
+					identity.ErrInvalidToken)
+			case "expired":
+				return identity.Identity{Principal: access.Principal{Subject: "ada"},
+					Expires: time.Now().Add(-time.Hour)}, nil
+			}
+			return identity.Identity{}, identity.ErrInvalidToken
+		}
+		s := newServer(t, runtime.Options{Identity: identity.Bearer(verify)}, directory(&desk{}))
+		c := &raw{url: serve(t, s)}
+		statuses := map[int]bool{}
+		for n := 0; !statuses[429] && n < 1000; n++ {
+			byStatus := map[int]string{} // the answers may be those of before and after a limit
+			for _, authorization := range []string{"Bearer unknown", "Bearer expired", "Bearer wrong",
+				"Bearer \x80", "Basic YTpi", "Bearer"} {
+				got := c.send(t, "POST", ping, map[string]string{"Authorization": authorization})
+				got.header.Del("Retry-After")
+				if before, ok := byStatus[got.status]; ok && before != got.String() {
+					t.Errorf("%q:\n%s\nand before\n%s", authorization, got, before)
+				}
+				byStatus[got.status] = got.String()
+				statuses[got.status] = true
+			}
+		}
+		if len(statuses) != 2 || !statuses[401] || !statuses[429] {
+			t.Errorf("statuses %v", statuses)
+		}
+	})
 }

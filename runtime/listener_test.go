@@ -245,21 +245,6 @@ func overPipe(t testing.TB, s *runtime.Server, p access.Principal, era string) *
 		}}
 }
 
-// everywhere runs a test over both transports in all eras, for a member.
-func everywhere(t *testing.T, s *runtime.Server,
-	test func(t *testing.T, transport string, l *listener)) {
-	t.Helper()
-	url := serve(t, s)
-	for _, era := range eras {
-		t.Run(era+"/http", func(t *testing.T) {
-			test(t, "http", overHTTP(t, url, tokens["Member"], era))
-		})
-		t.Run(era+"/stdio", func(t *testing.T) {
-			test(t, "stdio", overPipe(t, s, principalOf("Member"), era))
-		})
-	}
-}
-
 // over is a client of a server over HTTP, or over pipes, for a bubble.
 func over(t *testing.T, s *runtime.Server, era string, http bool) *listener {
 	t.Helper()

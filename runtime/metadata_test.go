@@ -49,40 +49,6 @@ func renamed() toolset.Toolset {
 	return toolset.NewToolset(g)
 }
 
-func TestMetadataIsListed(t *testing.T) {
-	t.Parallel()
-	s := newServer(t, runtime.Options{Anonymous: true,
-		Texts: runtime.TextOptions{
-			Descriptions: map[string]string{"list_parts": "Replaced."}}}, renamed())
-	url := serve(t, s)
-	for _, era := range eras {
-		got := newRaw(t, url, "", era).ask(t, "tools/list", "", nil).body
-		for _, want := range []string{
-			`"_meta":{"example.com/n":12345678901234567890}`, `"title":"All parts"`,
-			`"icons":[{"src":"https://renamed.example/l.svg","mimeType":"image/svg+xml",` +
-				`"sizes":["any"],"theme":"dark"}]`, `"description":"Replaced."`,
-		} {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: no %s in %s", era, want, got)
-			}
-		}
-		if strings.Contains(got, "website") || strings.Contains(got, `"parts"`) {
-			t.Errorf("%s: %s", era, got)
-		}
-		info := connectHTTP(t, url, "", era).InitializeResult().ServerInfo
-		if info.WebsiteURL != "https://renamed.example" || len(info.Icons) != 1 {
-			t.Errorf("%s: %+v", era, info)
-		}
-	}
-	if _, err := runtime.New(runtime.Options{Logger: quiet(),
-		Texts: runtime.TextOptions{
-			Descriptions: map[string]string{"list_part": "x"}}}, renamed()); err == nil ||
-		!strings.Contains(err.Error(), `"list_part", which is not the name of a tool: `+
-			`did you mean list_parts?`) {
-		t.Error(err)
-	}
-}
-
 func TestVersionIsThatOfTheBuild(t *testing.T) {
 	t.Parallel()
 	const pseudo = "v0.0.0-20261128202537-deef305c16e7+dirty" // of a checkout
@@ -125,56 +91,6 @@ func TestVersionIsThatOfTheBuild(t *testing.T) {
 		defer session.Close()
 		if got := session.InitializeResult().ServerInfo.Version; got != want {
 			t.Errorf("%s, stdio: the version is %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestAliasHasAClientsName(t *testing.T) {
-	t.Parallel()
-	tool := func(name string, aliases ...string) toolset.Tool {
-		return toolset.Tool{Name: name, Input: anyInput, Aliases: aliases,
-			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
-				return toolset.Done(nil)
-			}}
-	}
-	for want, tools := range map[string][]toolset.Tool{
-		`the alias "b" of tool "a" is also a name of tool "b"`: {tool("a", "b"), tool("b")},
-		`the alias "c" of tool "b" is also a name of tool "a"`: {tool("a", "c"), tool("b", "c")},
-		`the alias "a" of tool "a" is also a name of tool "a"`: {tool("a", "a")},
-		`alias "no name": not a tool name`:                     {tool("a", "no name")},
-	} {
-		_, err := runtime.New(runtime.Options{Logger: quiet()}, toolsetOf(tools))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	_, err := runtime.Adopt(existing("old_name"), runtime.Options{Logger: quiet()}, nil,
-		toolsetOf([]toolset.Tool{tool("name", "old_name")}))
-	if err == nil || !strings.Contains(err.Error(), `tool "old_name" of a toolset is also a tool`) {
-		t.Error(err)
-	}
-}
-
-func TestCapabilitiesFollowTheCode(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		want string
-		set  toolset.Toolset
-	}{
-		{`{"logging":{},"tools":{"listChanged":true}}`, renamed()},
-		{`{"completions":{},"logging":{},"prompts":{"listChanged":true},` +
-			`"resources":{"listChanged":true}}`, library()},
-	} {
-		source := &shelf{off: []string{"list_parts", "order", "drop_part"}}
-		url := serve(t, newServer(t, runtime.Options{Anonymous: true,
-			Catalogs: runtime.CatalogOptions{Source: source}}, test.set))
-		for _, era := range eras {
-			for _, user := range callers {
-				res := connectHTTP(t, url, tokens[user], era).InitializeResult()
-				if got := marshalled(t, res.Capabilities); got != test.want {
-					t.Errorf("%s, %q: %s", era, user, got)
-				}
-			}
 		}
 	}
 }
@@ -324,13 +240,6 @@ func TestConstantInstructionsNameWhatEverybodySees(t *testing.T) {
 		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."}}, named},
 		{runtime.Options{Texts: runtime.TextOptions{Instructions: "Call drop_part."},
 			Lists: runtime.ListOptions{ListAll: true}}, ""},
-		{runtime.Options{Texts: runtime.TextOptions{
-			Instructions: "a",
-			InstructionsFor: func(access.Principal,
-				[]string) string {
-				return ""
-			},
-		}}, "both set"},
 	} {
 		test.options.Logger = quiet()
 		_, err := runtime.New(test.options, renamed())
@@ -362,14 +271,81 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 			t.Errorf("%s: %q", user, got)
 		}
 	}
-	_, err := runtime.Adopt(existing("bare_tool"), runtime.Options{Logger: quiet(),
-		Texts: runtime.TextOptions{Instructions: "Call bare_tool."}}, nil)
-	if err == nil || !strings.Contains(err.Error(), `contains the tool "bare_tool"`) {
-		t.Error(err)
-	}
 }
 
 type order struct {
 	Amount int    `json:"amount" jsonschema:"How many"`
 	Note   string `json:"note,omitempty"`
+}
+
+// An interceptor may change the list of one caller. No other caller gets the change.
+func TestMetadataThatMiddlewareChangesIsItsCallersOwn(t *testing.T) {
+	change := func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			res, err := next(ctx, m)
+			if list, ok := res.(*mcp.ListToolsResult); ok && list != nil {
+				caller, _ := runtime.Caller(ctx)
+				for _, tool := range list.Tools {
+					tool.Meta["example.org/for"].(map[string]any)[caller.Subject] = true
+					tool.Icons[0].Source += "/" + caller.Subject
+					tool.Icons[0].Sizes[0] = caller.Subject
+					*tool.Annotations.DestructiveHint = caller.Role == "Admin"
+				}
+			}
+			return res, err
+		}
+	}
+	set := toolsetOf([]toolset.Tool{{Name: "look", Input: anyInput, Call: nothing,
+		Annotations: toolset.Annotations{DestructiveHint: new(false)},
+		Meta:        `{"example.org/for":{}}`,
+		Icons: []toolset.Icon{{Source: "https://example.org/i",
+			Sizes: []string{"48x48"}}}}}, access.Rule{Tool: "look", Authenticated: true})
+	url := serve(t, newServer(t, runtime.Options{Interceptors: []intercept.Middleware{change}}, set))
+	for _, user := range []string{"Admin", "Viewer"} {
+		got := newRaw(t, url, tokens[user], eras[0]).ask(t, "tools/list", "", nil).body
+		if own := strings.Count(got, "user-"+user); own != 3 || strings.Count(got, "user-") != own {
+			t.Errorf("%s is listed %s", user, got)
+		}
+		if strings.Contains(got, `"destructiveHint":true`) != (user == "Admin") {
+			t.Errorf("%s is listed %s", user, got)
+		}
+	}
+}
+
+// Instructions name no tool that narrowing has removed.
+func TestInstructionsNameNoRemovedTool(t *testing.T) {
+	set := toolsetOf([]toolset.Tool{{Name: "peek", Input: anyInput, Call: nothing,
+		Annotations: toolset.Annotations{ReadOnlyHint: true}},
+		{Name: "delete_user", Input: anyInput, Call: nothing, Aliases: []string{"rm_user"}}},
+		access.Rule{Tool: "peek", Authenticated: true},
+		access.Rule{Tool: "delete_user", MinRole: admin})
+	for _, text := range []string{"Use delete_user.", "Use `rm_user`."} {
+		for name, o := range map[string]runtime.Options{"all": {}, "ReadOnly": {ReadOnly: true},
+			"Without": {}} {
+			o.Logger, o.Texts.Instructions = quiet(), text
+			served := set
+			if name == "Without" {
+				served = set.Without("delete_user")
+			}
+			if _, err := runtime.New(o, served); err == nil ||
+				!strings.Contains(err.Error(), "which is hidden from some callers: remove the name, "+
+					"or write the text in Options.Texts.InstructionsFor") {
+				t.Errorf("%s, %s: %v", name, text, err)
+			}
+		}
+	}
+	own := mcp.NewServer(&mcp.Implementation{Name: "x", Version: "1"},
+		&mcp.ServerOptions{Instructions: "Use `delete_user`."})
+	mcp.AddTool(own, &mcp.Tool{Name: "delete_user"}, func(context.Context, *mcp.CallToolRequest,
+		struct{}) (*mcp.CallToolResult, any, error) {
+		return nil, nil, nil
+	})
+	url := serve(t, adopt(t, own, runtime.Options{ReadOnly: true},
+		map[string]access.Rule{"delete_user": {MinRole: admin}}))
+	for _, user := range []string{"Viewer", "Admin"} {
+		got := connectHTTP(t, url, tokens[user], eras[0]).InitializeResult().Instructions
+		if got != "" {
+			t.Errorf("%s gets %q", user, got)
+		}
+	}
 }

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -120,7 +122,7 @@ func observed(t *testing.T, era string, http bool,
 	set func(func(context.Context) error) toolset.Toolset) (all []string) {
 	var fail func(context.Context) error
 	var log lines
-	sink := &kept{}
+	sink := &record{}
 	s := newServer(t, runtime.Options{Logger: log.at(slog.LevelDebug),
 		Audit: runtime.AuditOptions{Sink: sink}},
 		set(func(ctx context.Context) error { return fail(ctx) }))
@@ -132,8 +134,7 @@ func observed(t *testing.T, era string, http bool,
 			text := fmt.Sprintf("%s, %s:\n%s", outcome.name, use.kind,
 				l.askAs(t, 100*i+j, use.method, use.name, use.params))
 			synctest.Wait()
-			for _, e := range sink.events() {
-				e.Time = time.Time{}
+			for _, e := range sink.taken() {
 				text += fmt.Sprintf("%+v\n", e)
 			}
 			for line := range strings.Lines(log.String()[before:]) {
@@ -177,71 +178,38 @@ func TestNonBlockingHandlersRunAfterOthersKeptTheirThread(t *testing.T) {
 	}
 }
 
-// A handler that breaks its promise is named in the log, with the cure, when it has returned.
-func TestSlowNonBlockingHandlersAreLogged(t *testing.T) {
-	t.Parallel()
-	const text = "a handler with nonblocking took longer than 1s: " +
-		"remove nonblocking from its //mcp:limit"
-	for took, want := range map[time.Duration]int{time.Second: 0, time.Second + 1: 1, time.Hour: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			var log lines
-			s := newServer(t, runtime.Options{Logger: log.at(slog.LevelInfo)},
-				nonBlocking(offering(func(context.Context) { time.Sleep(took) })))
-			l := over(t, s, "2025-11-25", false)
-			for _, use := range everyUse[:3] {
-				before := len(log.of(t, text))
-				if got := l.ask(t, use.method, use.name, use.params).response(t); got.Error != nil {
-					t.Error(got.text)
-				}
-				lines := log.of(t, text)[before:]
-				if len(lines) != want {
-					t.Fatalf("%s after %s: %d lines", use.kind, took, len(lines))
-				}
-				if want > 0 && (lines[0]["level"] != "WARN" || lines[0][use.kind] != use.is ||
-					lines[0]["took"] != float64(took) || lines[0]["request_id"] == nil) {
-					t.Errorf("%v", lines[0])
-				}
-			}
-		})
-	}
-}
-
-func TestNonBlockingBesideWhatMayWaitDoesNotStart(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		want   string
-		change func(*toolset.Generated)
-	}{
-		{`tool "work": it has NonBlocking and the timeout 1s`,
-			func(g *toolset.Generated) { g.Tools[0].Timeout = time.Second }},
-		{`tool "work": it has NonBlocking and SDK`,
-			func(g *toolset.Generated) { g.Tools[0].SDK = true }},
-		{`tool "work": it has NonBlocking and Elicits`,
-			func(g *toolset.Generated) { g.Tools[0].Elicits = true }},
-		{`tool "work": it has NonBlocking and Task`,
-			func(g *toolset.Generated) { g.Tools[0].Task = toolset.TaskOptional }},
-		{`tool "work": it has NonBlocking and Isolate`,
-			func(g *toolset.Generated) { g.Tools[0].Isolate = "Work" }},
-		{`tool "work": it has NonBlocking and Allow`, func(g *toolset.Generated) {
-			g.Tools[0].Allow = []toolset.Allow{{Kind: "queue.push", Argument: "a"}}
-		}},
-		{`prompt "greet": it has NonBlocking and the timeout 1s`,
-			func(g *toolset.Generated) { g.Prompts[0].Timeout = time.Second }},
-		{`prompt "greet": it has NonBlocking and Elicits`,
-			func(g *toolset.Generated) { g.Prompts[0].Elicits = true }},
-		{`resource "lib://books/{id}": it has NonBlocking and the timeout 1s`,
-			func(g *toolset.Generated) { g.Resources[0].Timeout = time.Second }},
-		{`resource "lib://books/{id}": it has NonBlocking and Elicits`,
-			func(g *toolset.Generated) { g.Resources[0].Elicits = true }},
-		{"", func(g *toolset.Generated) { g.Timeout = time.Second }}, // is that of others
-		{"", func(g *toolset.Generated) { g.Tools[0].Limits.Output = 1 << 10 }},
-	} {
-		g := nonBlocking(offering(func(context.Context) {})).Generated()
-		test.change(&g)
-		_, err := runtime.New(runtime.Options{Logger: quiet()}, toolset.NewToolset(g))
-		if (err == nil) != (test.want == "") ||
-			err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v\nwant %s", err, test.want)
-		}
-	}
+// unlucky is a tool, a prompt and a resource that fail alike.
+func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.Toolset {
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/failing", Server: toolset.ServerInfo{Name: "failing", Version: "1"},
+		Table: access.Table{
+			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer},
+				{Tool: "result", MinRole: viewer}},
+			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
+			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
+		},
+		Tools: []toolset.Tool{
+			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					return toolset.Done(fail(ctx))
+				}},
+			{Name: "result", Input: `{"type":"object"}`, Timeout: timeout,
+				Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+					if err := fail(ctx); err != nil {
+						return toolset.Native(&mcp.CallToolResult{IsError: true,
+							Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil, nil)
+					}
+					return toolset.Done(nil)
+				}},
+		},
+		Prompts: []toolset.Prompt{{Name: "greet", Timeout: timeout,
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText("hello", fail(ctx))
+			}}},
+		Resources: []toolset.Resource{{URI: "lib://books/{id}", Name: "book", Timeout: timeout,
+			Variables: []toolset.Variable{{Name: "id"}},
+			Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("book", fail(ctx))
+			}}},
+	})
 }

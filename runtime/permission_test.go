@@ -3,7 +3,6 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -109,6 +107,11 @@ func roots(t testing.TB, files map[string]string) *grant.Roots {
 			t.Fatal(err)
 		}
 	}
+	if files["a.md"] != "" {
+		if err := os.Link(filepath.Join(dir, "a.md"), filepath.Join(dir, "linked")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
 	if err != nil {
 		t.Fatal(err)
@@ -149,83 +152,6 @@ func callText(t testing.TB, session *mcp.ClientSession, tool, arguments string) 
 	return text
 }
 
-// contentIn is the structured content of a value that is not an object, in a version.
-func contentIn(era, value string) string {
-	if era != "" && era < "2026-07-28" {
-		return `{"result":` + value + `}`
-	}
-	return value
-}
-
-func TestWhatAClientMayUseIsDecidedWithEachCall(t *testing.T) {
-	p := &purse{}
-	sink := &keeper{}
-	s := newServer(t, runtime.Options{Anonymous: true, Grants: runtime.GrantOptions{
-		Source: p,
-		Roots:  roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"}),
-		Defaults: []grant.Permission{{Type: grant.FileRead, Resource: "docs/a.md",
-			Unrestricted: true}},
-	}, Audit: runtime.AuditOptions{Sink: sink}},
-		permitting(reading, readAll))
-	url := serve(t, s)
-	for _, era := range eras {
-		session := connectHTTP(t, url, tokens["Member"], era)
-		other := connectHTTP(t, url, tokens["Viewer"], era)
-		nobody := connectHTTP(t, url, "", era)
-		step := func(who *mcp.ClientSession, arguments, want string) {
-			t.Helper()
-			if got := callText(t, who, "read", arguments); got != want {
-				t.Errorf("%s: %s: %s, want %s", era, arguments, got, want)
-			}
-		}
-		const b, refused = `{"path":"docs/secret/b.md"}`,
-			`!permission_denied: file.read "docs/secret/b.md": no grant allows it`
-		p.put(client("Member"))
-		step(session, `{"path":"docs/a.md"}`, contentIn(era, `"A"`))
-		step(nobody, `{"path":"docs/a.md"}`, contentIn(era, `"A"`))
-		step(session, b, refused)
-		p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/secret/*",
-			Unrestricted: true})
-		step(session, b, contentIn(era, `"B"`))
-		step(other, b, refused)
-		step(nobody, b, refused)
-		// What is not there is not told from what is, to those who may see neither.
-		step(other, `{"path":"docs/secret/none"}`, strings.ReplaceAll(refused, "b.md", "none"))
-		p.put(client("Member"))
-		step(session, b, refused)
-		sink.taken()
-	}
-}
-
-func TestHardLinkThatIsRefusedIsRecorded(t *testing.T) {
-	p, sink := &purse{}, &keeper{}
-	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
-		Unrestricted: true})
-	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "a"), []byte("A"), 0o600),
-		os.Link(filepath.Join(dir, "a"), filepath.Join(dir, "b"))); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := grant.OpenRoots(map[string]string{"docs": dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { opened.Close() })
-	opened.RefuseHardLinks = true
-	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p, Roots: opened},
-		Audit: runtime.AuditOptions{Sink: sink}},
-		permitting(reading, readAll))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	const refused = `!permission_denied: file.read "docs/b": it has more than one hard link`
-	if got := callText(t, session, "read", `{"path":"docs/b"}`); !strings.HasPrefix(got, refused) {
-		t.Error(got)
-	}
-	if e := sink.taken()[0]; e.Failure != audit.Denied || e.Axis != audit.AxisGrant ||
-		e.Missing != "file.read (special)" || len(e.Grants) != 0 {
-		t.Errorf("%+v", e)
-	}
-}
-
 func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	p := &purse{}
 	p.put(client("Member"), grant.Permission{Type: grant.FileRead, Resource: "docs/**",
@@ -253,109 +179,41 @@ func TestFilesOfACallAreClosedWhenItsHandlerEnds(t *testing.T) {
 	}
 }
 
-func TestCommandsAndHostsAreBoundToTheCall(t *testing.T) {
-	p := &purse{}
-	p.put(client("Member"), grant.Permission{Type: grant.SystemCommand, Resource: "echo *",
-		Unrestricted: true},
-		grant.Permission{Type: grant.NetConnect, Resource: "127.0.0.1:1-9", Unrestricted: true})
-	s := newServer(t, runtime.Options{Grants: runtime.GrantOptions{Source: p}},
-		permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
-			Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
-			func(ctx context.Context, _ named) (string, error) {
-				cmd, err := grant.Command(ctx, "argv")
-				if err != nil {
-					return "", err
-				}
-				dialer, err := grant.Connect(ctx, "host")
-				if err != nil {
-					return "", err
-				}
-				// Another host than the one that was named is decided on when it is connected to.
-				if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
-					!strings.Contains(err.Error(), grant.Code) {
-					return "", fmt.Errorf("another port: %v", err)
-				}
-				out, err := cmd.Output()
-				return string(out), err
-			}))
-	session := connectHTTP(t, serve(t, s), tokens["Member"], "")
-	for arguments, want := range map[string]string{
-		`{"argv":["echo","a; b"],"host":"127.0.0.1:9"}`:    `"a; b\n"`,
-		`{"argv":["echo","a","b"],"host":"127.0.0.1:9"}`:   `!permission_denied: system.command "echo a b": no grant allows it`,
-		`{"argv":["echo","a"],"host":"127.0.0.1:10"}`:      `!permission_denied: net.connect "127.0.0.1:10": no grant allows it`,
-		`{"argv":["/bin/echo","a"],"host":"127.0.0.1:9"}`:  `!permission_denied: system.command "/bin/echo a": no grant allows it`,
-		`{"argv":["sh","-c","echo"],"host":"127.0.0.1:9"}`: `!permission_denied: system.command "sh -c echo": no grant allows it`,
-	} {
-		if got := callText(t, session, "run", arguments); got != want {
-			t.Errorf("%s: %s, want %s", arguments, got, want)
-		}
-	}
+// running has a tool that runs a command, and then connects to another port than the one that its
+// argument names.
+func running() toolset.Toolset {
+	return permitting(toolset.Tool{Name: "run", Allow: []toolset.Allow{{Kind: grant.SystemCommand,
+		Argument: "argv"}, {Kind: grant.NetConnect, Argument: "host"}}},
+		func(ctx context.Context, _ named) (string, error) {
+			cmd, err := grant.Command(ctx, "argv")
+			if err != nil {
+				return "", err
+			}
+			dialer, err := grant.Connect(ctx, "host")
+			if err != nil {
+				return "", err
+			}
+			if _, err := dialer.DialContext(ctx, "tcp", "127.0.0.1:80"); err == nil ||
+				!strings.Contains(err.Error(), grant.Code) {
+				return "", fmt.Errorf("another port: %v", err)
+			}
+			out, err := cmd.Output()
+			return string(out), err
+		})
 }
 
-func TestOutsideOfAServerNothingIsAllowed(t *testing.T) {
-	if _, err := (toolset.Call{}).Allow(t.Context(), toolset.Named{Argument: "path",
-		Kinds: []string{grant.FileRead}, Values: []string{"public/a"}}); err == nil {
-		t.Error("a resource is allowed that nobody decided on")
-	}
-	if _, err := (toolset.Call{}).Isolated(t.Context()); err == nil {
-		t.Error("a call runs in no process")
-	}
-}
-
-func TestServerDoesNotStartWithoutWhatItsToolsWereDeclaredWith(t *testing.T) {
-	full := runtime.Options{Grants: runtime.GrantOptions{Source: &purse{}, Roots: roots(t, nil)},
-		Sandbox: &box{},
-		Logger:  quiet()}
-	answered := func(ctx context.Context, call toolset.Call) (toolset.Result,
-		error) {
-		return toolset.Done(nil)
-	}
-	for want, test := range map[string]struct {
-		tool    toolset.Tool
-		without func(*runtime.Options)
-	}{
-		"set Options.Grants.Source": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Grants.Source = nil }},
-		"set Options.Grants.Roots": {toolset.Tool{Allow: reading.Allow},
-			func(o *runtime.Options) { o.Grants.Roots = nil }},
-		"isolate=process of": {toolset.Tool{Isolate: "x"},
-			func(o *runtime.Options) { o.Sandbox = nil }},
-		"nil *runtime_test.b": {toolset.Tool{},
-			func(o *runtime.Options) { o.Sandbox = (*box)(nil) }},
-		"nil *runtime_test.p": {toolset.Tool{},
-			func(o *runtime.Options) { o.Grants.Source = (*purse)(nil) }},
-		"no helper is there": {toolset.Tool{Isolate: "x"},
-			func(o *runtime.Options) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
-		"Options.Grants.Defaults: ": {toolset.Tool{}, func(o *runtime.Options) {
-			o.Grants.Defaults = []grant.Permission{{Type: grant.FileRead, Resource: "/etc",
-				Unrestricted: true}}
-		}},
-		`file.read pubic/** restricted: unknown root "pubic"; the roots are docs`: {
-			toolset.Tool{},
-			func(o *runtime.Options) { o.Grants.Defaults = grant.Minimal("pubic") }},
-		"the only kinds of file. are file.read and file.write": {toolset.Tool{},
-			func(o *runtime.Options) {
-				o.Grants.Defaults = []grant.Permission{{Type: "file.raed", Resource: "docs/**",
-					Unrestricted: true}}
-			}},
-	} {
-		test.tool.Name, test.tool.Input, test.tool.Call = "a", `{"type":"object"}`, answered
-		set := toolsetOf([]toolset.Tool{test.tool}, access.Rule{Tool: "a", Public: true})
-		if _, err := runtime.New(full, set); err != nil {
-			t.Errorf("%s: with all of it: %v", want, err)
+// askingReader is a tool that reads a file by a grant and then asks. first runs before it asks.
+func askingReader(tool toolset.Tool, first func()) toolset.Toolset {
+	tool.Name, tool.Allow, tool.Elicits = "read", reading.Allow, true
+	return permitting(tool, func(ctx context.Context, in named) (string, error) {
+		text, err := readAll(ctx, in)
+		if err != nil {
+			return "", err
 		}
-		o := full
-		test.without(&o)
-		if _, err := runtime.New(o, set); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
-	memory := toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`, Call: answered,
-		Limits: toolset.Limits{Memory: 1}}}, access.Rule{Tool: "a", Public: true})
-	if _, err := runtime.New(full, memory); err == nil || !strings.Contains(err.Error(),
-		"isolate=process only") {
-		t.Error(err)
-	}
+		first()
+		form, err := runtime.Elicit[nameForm](ctx, "who", "Your name?")
+		return text + form.Name, err
+	})
 }
 
 func TestDefaultsThatAllowNothingAreLoggedAtStart(t *testing.T) {
@@ -392,77 +250,52 @@ func TestServerNamesItsRoots(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision is what stands between a call and its handler: the table alone, and with grants
-// of each kind, a hundred of which the client has.
-func BenchmarkDecision(b *testing.B) {
-	p := &purse{}
-	var held []grant.Permission
-	for i := range 25 {
-		held = append(held,
-			grant.Permission{Type: grant.FileRead, Resource: fmt.Sprintf("docs/%d/**", i),
-				Unrestricted: true},
-			grant.Permission{Type: grant.SystemCommand, Resource: fmt.Sprintf("git log %d *", i),
-				Unrestricted: true},
-			grant.Permission{Type: grant.NetConnect, Resource: fmt.Sprintf("*.%d.example:443", i),
-				Unrestricted: true},
-			grant.Permission{Type: "queue.push", Resource: fmt.Sprintf("mail-%d-*", i),
-				Unrestricted: true})
-	}
-	p.put(client("Member"), held...)
-	for name, n := range map[string]toolset.Named{
-		"command": {Argument: "a", Kinds: []string{grant.SystemCommand},
-			Values: []string{"git", "log", "24", "x"}},
-		"host": {Argument: "a", Kinds: []string{grant.NetConnect},
-			Values: []string{"a.24.example:443"}},
-		"own kind": {Argument: "a", Kinds: []string{"queue.push"}, Values: []string{"mail-24-x"}},
-		"file":     {Argument: "a", Kinds: []string{grant.FileRead}, Values: []string{"docs/24/x"}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			tool := toolset.Tool{Name: "a", Input: `{"type":"object"}`, Timeout: time.Hour,
-				Allow: []toolset.Allow{{Kind: n.Kinds[0], Argument: "a"}},
-				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
-					for b.Loop() {
-						inside, err := call.Allow(ctx, n)
-						if err != nil {
-							b.Error(err)
-							break
-						}
-						grant.From(inside).Close()
-					}
-					return toolset.Done(nil)
-				}}
-			s := newServer(b, runtime.Options{Grants: runtime.GrantOptions{
-				Source: p,
-				Roots:  roots(b, map[string]string{"24/x": "X"}),
-			}}, toolsetOf([]toolset.Tool{tool}))
-			if _, err := connectIO(b, s, principalOf("Member"), "").CallTool(b.Context(),
-				&mcp.CallToolParams{Name: "a"}); err != nil {
-				b.Fatal(err)
-			}
-		})
-	}
-	s := newServer(b, runtime.Options{},
-		toolsetOf([]toolset.Tool{{Name: "a", Input: `{"type":"object"}`,
-			Call: func(context.Context, toolset.Call) (toolset.Result,
-				error) {
-				return toolset.Done(nil)
-			}}}))
-	table, who := s.Table(), principalOf("Member")
-	b.Run("table alone", func(b *testing.B) {
-		for b.Loop() {
-			if !table.Decide(who, "a").Allowed {
-				b.Fatal("refused")
-			}
-		}
-	})
+// box is a sandbox without walls, which keeps what it was asked for.
+type box struct {
+	start   error
+	isolate func(context.Context, isolate.Call) (json.RawMessage, error)
+
+	mu      sync.Mutex
+	started []isolate.Start
+	inside  int
 }
 
-func TestOfferNeedsSomewhereToAsk(t *testing.T) {
-	_, err := runtime.New(runtime.Options{
-		Grants: runtime.GrantOptions{Source: &purse{}, Offer: true},
-		Logger: quiet()},
-		oneTool("a", nil))
-	if err == nil || !strings.Contains(err.Error(), "Options.Grants.Offer is set") {
-		t.Error(err)
+type insideKey struct{}
+
+func (b *box) Start(s isolate.Start) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.started = append(b.started, s)
+	return b.start
+}
+
+func (b *box) Enter(ctx context.Context, _ isolate.Client) (context.Context, func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.inside++
+	return context.WithValue(ctx, insideKey{}, true), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.inside--
 	}
+}
+
+func (b *box) Isolate(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
+	return b.isolate(ctx, call)
+}
+
+// reached is a [toolset.LimitError].
+type reached string
+
+func (r reached) Error() string   { return "the tool reached its limit on " + string(r) }
+func (r reached) Reached() string { return string(r) }
+
+// apart is a toolset whose one tool runs in a process of its own, as generated code has it.
+func apart(tool toolset.Tool) toolset.Toolset {
+	tool.Isolate = "example.com/apart." + tool.Name
+	tool.Input = `{"type":"object"}`
+	tool.Call = func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
+		return toolset.Structured(call.Isolated(ctx))
+	}
+	return toolsetOf([]toolset.Tool{tool}, access.Rule{Tool: tool.Name, Authenticated: true})
 }

@@ -91,7 +91,7 @@ func echo() toolset.Toolset {
 	return toolsetOf(tools)
 }
 
-// record keeps all events.
+// record keeps all events, without their times.
 type record struct {
 	mu  sync.Mutex
 	all []audit.Event
@@ -103,6 +103,14 @@ func (r *record) Record(_ context.Context, e audit.Event) error {
 	e.Time, e.Milliseconds = time.Time{}, 0
 	r.all = append(r.all, e)
 	return nil
+}
+
+func (r *record) taken() []audit.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all
+	r.all = nil
+	return all
 }
 
 // talked are the answers to many clients at once, by client and request, and the audit's events.
@@ -136,9 +144,7 @@ func talked(t *testing.T) (answers map[string]string, events []string) {
 		})
 	}
 	all.Wait()
-	sink.mu.Lock()
-	defer sink.mu.Unlock()
-	for _, e := range sink.all {
+	for _, e := range sink.taken() {
 		events = append(events, requestIDs.ReplaceAllString(fmt.Sprintf("%+v", e), "ID"))
 	}
 	slices.Sort(events)

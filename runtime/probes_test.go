@@ -366,7 +366,7 @@ func (pr *probing) start(sdk bool) {
 	var handler http.Handler
 	var lines func(context.Context, io.ReadCloser, io.WriteCloser) error
 	if sdk {
-		server := pr.sdkServer(pages)
+		server := pr.sdkServer(&mcp.ServerOptions{PageSize: pages})
 		handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 			&mcp.StreamableHTTPOptions{Stateless: pr.version >= "2026",
 				EventStore: mcp.NewMemoryEventStore(nil)})
@@ -581,8 +581,7 @@ func (pr *probing) wait(ctx context.Context) (string, error) {
 }
 
 // sdkServer is the same by go-sdk's own means.
-func (pr *probing) sdkServer(pages int) *mcp.Server {
-	options := &mcp.ServerOptions{PageSize: pages}
+func (pr *probing) sdkServer(options *mcp.ServerOptions) *mcp.Server {
 	if pr.kind != "only" {
 		options.CompletionHandler = func(context.Context,
 			*mcp.CompleteRequest) (*mcp.CompleteResult, error) {

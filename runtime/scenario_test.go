@@ -23,8 +23,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
-	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -35,10 +36,18 @@ import (
 //	toolset: directory library     toolsets, by their names in the table below
 //	adopt: existing ruled bare     a go-sdk server, with its tools
 //	catalogs: kits                 the source of catalogs
-//	replacing: yes                 an interceptor that replaces structured content
-//	host: yes                      a host, whose permissions "server> host USER …" sets
-//	identity: none kept            no source of identities, or one whose value is the token
-//	tasks: own                     a store of tasks, which "server> store METHOD ERROR" lets fail
+//	intercept: replacing           interceptors, by their names
+//	sink: logs                     the sink logs to the client
+//	host: ada                      a host with users, whose permissions "server> host USER …" sets
+//	identity: none kept text       no source of identities, or one whose value is the token or a text
+//	stdio-values: yes              a value for each call on stdio
+//	tasks: own noted               a store of tasks, which "server> store METHOD ERROR" lets fail,
+//	                               and notes of its calls
+//	updates: shared                updates of resources that several servers share
+//	observe: outcomes              an observer, which notes outcomes and more
+//	sandbox: yes                   a sandbox without walls
+//	grants: defaults no-links      a source of grants, which "server> grant USER KIND RESOURCE; …"
+//	                               sets, with the root docs
 //	PageSize: 2                    any option of a simple type, by its name
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
@@ -64,8 +73,9 @@ func userWith(name, role string) scenarioUser {
 // scenarioUser is a caller as the section "users" has it.
 type scenarioUser struct {
 	access.Principal
-	Roles []string // of its credential
-	Lasts string
+	Roles  []string // of its credential
+	Lasts  string
+	Itself bool // the client's own
 
 	expires time.Time
 }
@@ -76,10 +86,19 @@ type scenarioWorld struct {
 	users   map[string]scenarioUser
 	host    *fakeHost
 	shelf   *shelf
+	store   *scenarioStore
+	purse   *purse
+	bus     *bus
 	adopted *mcp.Server
 	server  *runtime.Server
 	proceed chan struct{}
 	handled atomic.Int64 // subscriptions of an adopted server
+
+	verified  atomic.Int64 // calls of the source of identities
+	listFails atomic.Value // string: how lists of an adopted server fail
+
+	kept context.Context // of a handler
+	logs bool            // the sink logs to the client
 
 	mu         sync.Mutex
 	records    []string
@@ -88,6 +107,8 @@ type scenarioWorld struct {
 	slow       time.Duration // time that the sink takes
 	away       string        // error of the source of identities
 	storeFails map[string]string
+	logPanics  string            // at lines with this text
+	digested   map[string]string // texts of arguments, whose digest is compared
 }
 
 func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
@@ -115,6 +136,13 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		options.Identity = nil
 	case "kept":
 		options.Identity = identity.Bearer(w.verify, identity.NamesUsers(), identity.KeepToken())
+	case "text":
+		options.Identity = identity.Bearer(func(ctx context.Context,
+			token string) (identity.Identity, error) {
+			id, err := w.verify(ctx, token)
+			id.Value = identity.NewValue("text")
+			return id, err
+		}, identity.NamesUsers())
 	}
 	for key, value := range setup.Server {
 		words := strings.Fields(value)
@@ -136,19 +164,52 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 				w.shelf.put("8", shelved{name: "greek", owner: "mona", tools: []string{"gamma"}})
 			}
 			options.Catalogs.Source = w.shelf
-		case "replacing":
-			if value == "no" {
-				continue
+		case "intercept":
+			for _, word := range words {
+				if do := unruly[word]; do != nil {
+					options.Interceptors = append(options.Interceptors, answers(do))
+					continue
+				}
+				options.Interceptors = append(options.Interceptors, scenarioInterceptors[word](w))
 			}
-			options.Interceptors = []intercept.Middleware{replacing}
+		case "sink":
+			w.logs = value == "logs"
 		case "identity", "case":
 		case "tasks":
 			if value == "none" {
 				continue
 			}
-			options.Tasks.Store = scenarioStore{task.NewMemory(), w}
+			w.store = &scenarioStore{Store: task.NewMemory(), w: w, noted: value == "noted"}
+			options.Tasks.Store = w.store
+		case "grants":
+			w.purse = &purse{}
+			options.Grants.Source = w.purse
+			options.Grants.Roots = roots(t, map[string]string{"a.md": "A", "secret/b.md": "B"})
+			if options.Grants.Roots.RefuseHardLinks = value == "no-links"; value == "defaults" {
+				options.Grants.Defaults = []grant.Permission{{Type: grant.FileRead,
+					Resource: "docs/a.md", Unrestricted: true}}
+			}
+		case "stdio-values":
+			number := 0
+			options.Protocol.StdioValue = func(ctx context.Context) (identity.Value, error) {
+				if p, ok := runtime.Caller(ctx); !ok || p.Subject == "" || w.away != "" {
+					return identity.Value{}, errors.New(w.away)
+				}
+				number++
+				return identity.NewValue(identity.NewToken(fmt.Sprint("stdio-", number))), nil
+			}
+		case "updates":
+			w.bus = &bus{others: make(chan string, 9)}
+			options.Protocol.ResourceUpdates = w.bus
+		case "observe":
+			options.Observe.Observer = w.observes(value)
+		case "sandbox":
+			options.Sandbox = &box{isolate: w.isolated}
 		case "host":
 			w.host = newHost(nil)
+			for _, user := range words {
+				w.host.set(user)
+			}
 			options.Host.Source = w.host
 		default:
 			setOption(t, &options, key, value)
@@ -193,7 +254,7 @@ func setOption(t testing.TB, options *runtime.Options, name, value string) {
 		*v = []byte(value)
 	case *[]string:
 		*v = strings.Fields(value)
-	case *map[string]string:
+	case *map[string]string, *map[string]map[string]any, *[]runtime.ServiceUser:
 		err = json.Unmarshal([]byte(value), v)
 	case *time.Duration:
 		*v, err = time.ParseDuration(value)
@@ -255,13 +316,15 @@ func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identi
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, ok := w.users[token]
+	w.verified.Add(1)
 	if w.away != "" {
 		return identity.Identity{}, errors.New(w.away)
 	}
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires}, nil
+	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires,
+		ClientItself: p.Itself}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
@@ -278,12 +341,35 @@ func (w *scenarioWorld) do(verb, text string) error {
 	words := strings.Fields(text)
 	switch verb {
 	case "update":
-		return w.server.ResourceUpdated(context.Background(), text)
+		err := w.server.ResourceUpdated(context.Background(), text)
+		if w.bus == nil {
+			return err
+		}
+		w.note(fmt.Sprintf("note: published %q, %v", w.bus.take(), err))
+	case "other-update": // of another server; empty for any
+		w.bus.others <- text
+	case "bus-fails":
+		w.bus.breaks(nil)
+		if text != "" {
+			w.bus.breaks(func() error { return errors.New(text) })
+		}
+	case "kept":
+		w.note("note: " + valueIn(w.kept))
+	case "verified":
+		w.note(fmt.Sprint("note: verified: ", w.verified.Swap(0)))
+	case "list-fails":
+		w.listFails.Store(text)
+	case "without-prompt":
+		w.adopted.RemovePrompts(text)
 	case "host":
 		for i := range words {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
 		}
 		w.host.set(words[0], words[1:]...)
+	case "grant":
+		w.grant(words[0], strings.TrimPrefix(text, words[0]))
+	case "no-host-user":
+		w.host.remove(text)
 	case "host-fails":
 		w.host.failing(func(context.Context) error { return errors.New(text) })
 		if text == "" {
@@ -296,6 +382,30 @@ func (w *scenarioWorld) do(verb, text string) error {
 		defer w.mu.Unlock()
 		method, failure, _ := strings.Cut(text, " ")
 		w.storeFails[method] = failure
+	case "lost", "dead": // another replica has ended the newest task, or had its run and has died
+		_, err := w.store.Store.Change(context.Background(), w.store.made.Owner, w.store.made.ID,
+			func(r *task.Record) error {
+				if r.Status, r.Run = task.Failed, ""; verb == "dead" {
+					r.Status, r.Run, r.Lease = task.Working, "another", time.Now().Add(-time.Minute)
+				}
+				return nil
+			})
+		return err
+	case "stored":
+		r, err := w.store.Store.Get(context.Background(), w.store.made.Owner, w.store.made.ID)
+		w.note(fmt.Sprintf("note: %s, runs %t, %v", r.Status, r.Run != "", err))
+	case "digested":
+		var texts map[string]json.RawMessage
+		err := json.Unmarshal([]byte(text), &texts)
+		w.digested = map[string]string{}
+		for name, value := range texts {
+			w.digested[name] = string(value)
+		}
+		return err
+	case "log-panics":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.logPanics = text
 	case "shutdown": // in a time
 		d, err := time.ParseDuration(text)
 		if err != nil {
@@ -370,13 +480,32 @@ func (w *scenarioWorld) do(verb, text string) error {
 	return nil
 }
 
+// grant sets all permissions of a user's client, such as "file.read docs/**; queue.push mail".
+func (w *scenarioWorld) grant(user, text string) {
+	var all []grant.Permission
+	for part := range strings.SplitSeq(text, ";") {
+		kind, resource, _ := strings.Cut(strings.TrimSpace(part), " ")
+		if kind != "" {
+			all = append(all, grant.Permission{Type: kind, Resource: resource, Unrestricted: true})
+		}
+	}
+	p := w.users[user].Principal
+	w.purse.put(isolate.Client{Issuer: p.Issuer, ID: p.ClientID()}, all...)
+}
+
 // Record implements audit.Sink.
-func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
+func (w *scenarioWorld) Record(ctx context.Context, e audit.Event) error {
 	w.mu.Lock()
 	refused, slow := w.unrecorded == string(e.Type) && e.Status != audit.Intent ||
 		w.unrecorded == fmt.Sprint(e.Type, " ", e.Status) || w.unrecorded == "all", w.slow
 	w.mu.Unlock()
 	scenario.Pause(slow)
+	if value := valueIn(ctx); value != "false <>" {
+		w.note("note: the sink reads the value of the caller: " + value)
+	}
+	if w.logs {
+		runtime.Logger(ctx).Info("recorded")
+	}
 	if refused {
 		return errors.New("the disk is full")
 	}
@@ -416,6 +545,9 @@ func (w *scenarioWorld) Record(_ context.Context, e audit.Event) error {
 		case "arguments":
 			for _, a := range e.Arguments {
 				line += fmt.Sprintf(" argument=%q", a.Name)
+				if text, ok := w.digested[a.Name]; ok {
+					line += fmt.Sprintf("=%t", a.Digest == audit.DigestOf([]byte(text)))
+				}
 			}
 		default:
 			line += fmt.Sprintf(" %s=%s", key, text)
@@ -459,5 +591,10 @@ func (w logOf) Write(line []byte) (int, error) {
 		kind = "debug: "
 	}
 	w.note(kind + strings.TrimSpace(string(line)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.logPanics != "" && bytes.Contains(line, []byte(w.logPanics)) {
+		panic("the log handler")
+	}
 	return len(line), nil
 }

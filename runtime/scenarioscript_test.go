@@ -19,6 +19,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
 	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -26,6 +28,8 @@ import (
 type nameForm struct {
 	Name string `json:"name"`
 }
+
+const ghp = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 
 // sessionKey is of the go-sdk session of a handler.
 type sessionKey struct{}
@@ -65,12 +69,30 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 			err = errors.New(rest)
 		case "rpc":
 			err = &jsonrpc.Error{Code: int64(n), Message: more}
+		case "problems": // what is wrong with arguments, with names and values that look like secrets
+			err = decode.NewError([]decode.Problem{
+				{Pointer: "/password", Message: "must have at least 8 characters"},
+				{Pointer: "/token/key", Message: "is required"},
+				decode.NewProblem("/color", `"`+ghp+`"`, `is not one of "red" and "green"`),
+				{Pointer: "/" + ghp, Message: "is not a property"},
+				{Pointer: decode.Pointer("", "https://"+strings.Repeat("q7", 12)+"@h"),
+					Message: "is not a property"},
+			})
+		case "limit":
+			err = reached(rest)
+		case "trace":
+			r, _ := runtime.RequestOf(ctx)
+			found = append(found, fmt.Sprint(r.TraceID, " ", ctx.Value(observedKey{})))
 		case "panic":
 			panic(rest)
 		case "goexit":
 			goruntime.Goexit()
 		case "value":
 			found = append(found, valueIn(ctx))
+		case "keep":
+			w.kept = ctx
+		case "tell":
+			w.note("note: " + valueIn(ctx))
 		case "large":
 			found = append(found, strings.Repeat("x", n))
 		case "note":
@@ -78,11 +100,21 @@ func (w *scenarioWorld) script(ctx context.Context, text string) (string, error)
 		case "say": // go-sdk's session
 			err = session.Log(ctx, &mcp.LoggingMessageParams{Level: mcp.LoggingLevel(first),
 				Data: more})
+		case "broadcast":
+			for session := range w.adopted.Sessions() {
+				err = errors.Join(err, session.Log(ctx, &mcp.LoggingMessageParams{Level: "info",
+					Data: map[string]any{"msg": rest}}))
+			}
+		case "angry":
+			err = session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				Meta: mcp.Meta{"a": angry{}}, ProgressToken: "t"})
 		case "session":
 			found = append(found, fmt.Sprintf("%q %s", session.ID(),
 				session.InitializeParams().ProtocolVersion))
 		case "ask":
 			_, err = session.Elicit(ctx, &mcp.ElicitParams{Message: rest})
+		case "ask-rounded":
+			_, err = session.Elicit(ctx, roundedForm)
 		case "roots":
 			_, err = session.ListRoots(ctx, nil)
 		case "ping":
@@ -113,8 +145,10 @@ func scripted(w *scenarioWorld) toolset.Generated {
 				return toolset.Result{}, err
 			}
 		}
-		if killer := killers[in.Do]; killer != nil {
-			return killer(ctx, call)
+		for _, kind := range []handlers{killers, deadly} {
+			if killer := kind[in.Do]; killer != nil {
+				return killer(ctx, call)
+			}
 		}
 		text, err := w.script(ctx, in.Do)
 		return toolset.Result{Out: text, HasOut: true}, err
@@ -179,6 +213,16 @@ func scripted(w *scenarioWorld) toolset.Generated {
 	return g
 }
 
+// isolated is the process of an isolated call.
+func (w *scenarioWorld) isolated(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
+	var in struct{ Do string }
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return nil, err
+	}
+	text, err := w.script(ctx, in.Do)
+	return json.RawMessage(strconv.Quote(text)), err
+}
+
 // scriptedServer is an existing server with a tool "old" of the same kind.
 func scriptedServer(w *scenarioWorld, tools []string) *mcp.Server {
 	server := existing(tools...)
@@ -194,18 +238,37 @@ func scriptedServer(w *scenarioWorld, tools []string) *mcp.Server {
 	return server
 }
 
+// mutedServer is one whose middleware panics when a handler sends a log message.
+func mutedServer(w *scenarioWorld, tools []string) *mcp.Server {
+	server := scriptedServer(w, tools)
+	server.AddSendingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "notifications/message" {
+				panic("hunter2")
+			}
+			return next(ctx, method, req)
+		}
+	})
+	return server
+}
+
 // scenarioStore is a store of tasks that fails as the test has it.
 type scenarioStore struct {
 	task.Store
-	w *scenarioWorld
+	w     *scenarioWorld
+	noted bool
+	made  task.Record // the newest
 }
 
-func (s scenarioStore) fail(method string) error {
+func (s *scenarioStore) fail(method string) error {
+	if s.noted && method != "due" {
+		s.w.note("note: the store is called: " + method)
+	}
 	s.w.mu.Lock()
 	text := s.w.storeFails[method]
 	s.w.mu.Unlock()
 	switch text {
-	case "":
+	case "", "cancelled":
 		return nil
 	case "full":
 		return task.ErrFull
@@ -213,18 +276,29 @@ func (s scenarioStore) fail(method string) error {
 		return task.ErrUnknown
 	case "panic":
 		panic("a nil pointer")
+	case "held": // and commits, whatever becomes of its caller
+		<-s.w.proceed
+		return nil
 	}
 	return errors.New(text)
 }
 
-func (s scenarioStore) Create(ctx context.Context, r task.Record, l task.Limits) error {
+func (s *scenarioStore) Create(ctx context.Context, r task.Record, l task.Limits) error {
 	if err := s.fail("create"); err != nil {
 		return err
 	}
-	return s.Store.Create(ctx, r, l)
+	s.made = r
+	err := errors.Join(ctx.Err(), s.Store.Create(context.WithoutCancel(ctx), r, l))
+	if s.w.storeFails["create"] == "cancelled" {
+		_, err = s.Store.Change(ctx, r.Owner, r.ID, func(r *task.Record) error {
+			r.Status = task.Cancelled
+			return nil
+		})
+	}
+	return err
 }
 
-func (s scenarioStore) Get(ctx context.Context, o task.Owner,
+func (s *scenarioStore) Get(ctx context.Context, o task.Owner,
 	id string) (r task.Record, err error) {
 	if err := s.fail("get"); err != nil {
 		return r, err
@@ -232,7 +306,7 @@ func (s scenarioStore) Get(ctx context.Context, o task.Owner,
 	return s.Store.Get(ctx, o, id)
 }
 
-func (s scenarioStore) Change(ctx context.Context, o task.Owner, id string,
+func (s *scenarioStore) Change(ctx context.Context, o task.Owner, id string,
 	change func(*task.Record) error) (r task.Record, err error) {
 	if err := s.fail("change"); err != nil {
 		return r, err
@@ -240,7 +314,7 @@ func (s scenarioStore) Change(ctx context.Context, o task.Owner, id string,
 	return s.Store.Change(ctx, o, id, change)
 }
 
-func (s scenarioStore) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
+func (s *scenarioStore) Due(ctx context.Context, ids []string) (map[string]time.Time, error) {
 	if err := s.fail("due"); err != nil {
 		return nil, err
 	}

@@ -6,19 +6,51 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // scenarioToolsets are the toolsets of scenarios, by name.
 var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
-	"added":     func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"reading": func(*scenarioWorld) toolset.Toolset { return permitting(reading, readAll) },
+	"reading-task": func(*scenarioWorld) toolset.Toolset {
+		return askingReader(toolset.Tool{Task: toolset.TaskOptional}, func() {})
+	},
+	"reading-again": func(w *scenarioWorld) toolset.Toolset { // each run has another grant
+		return askingReader(toolset.Tool{SDK: true}, func() { w.grant("mel", "file.read docs/**") })
+	},
+	"running":        func(*scenarioWorld) toolset.Toolset { return running() },
+	"added":          func(*scenarioWorld) toolset.Toolset { return oneTool("added", nothing) },
+	"cuts":           func(*scenarioWorld) toolset.Toolset { return cuts() },
+	"boards":         func(*scenarioWorld) toolset.Toolset { return boards() },
+	"boards-without": func(*scenarioWorld) toolset.Toolset { return boards().Without("edit") },
+	"boards-none":    func(*scenarioWorld) toolset.Toolset { return boards().Only() },
+	"boards-reading": func(*scenarioWorld) toolset.Toolset { return boards().ReadOnly() },
+	"boards-values": func(*scenarioWorld) toolset.Toolset { // all values need a higher role
+		g := boards().Generated()
+		for i := range g.Tools {
+			g.Tools[i].Input = `{"type":"object","properties":{"v":{"type":"string","enum":["a"]}},` +
+				`"required":["v"]}`
+			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
+				Value: "a", MinRole: admin})
+		}
+		return toolset.NewToolset(g)
+	},
 	"crew":      func(*scenarioWorld) toolset.Toolset { return crew() },
 	"depot":     func(*scenarioWorld) toolset.Toolset { return depot() },
 	"described": func(*scenarioWorld) toolset.Toolset { return described() },
@@ -49,6 +81,19 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"scoped":       func(*scenarioWorld) toolset.Toolset { return scoped() },
 	"secret":       func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
 	"script":       func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
+	"script-refusing": func(w *scenarioWorld) toolset.Toolset {
+		g, own := scripted(w), apart(toolset.Tool{Name: "apart", Timeout: 10 * time.Second}).Generated()
+		g.Tools = append(g.Tools, own.Tools[0], good("scoped"), good("told"))
+		g.Table.Rules = append(g.Table.Rules, own.Table.Rules[0],
+			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge},
+			access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid})
+		return toolset.NewToolset(g)
+	},
+	"script-sdk": func(w *scenarioWorld) toolset.Toolset {
+		g := scripted(w)
+		g.Tools[len(g.Tools)-1].SDK = true
+		return toolset.NewToolset(g)
+	},
 	"script-nonblocking": func(w *scenarioWorld) toolset.Toolset {
 		g := toolset.NewToolset(scripted(w)).Only("do").Generated()
 		g.Tools[0].Elicits = false
@@ -59,6 +104,17 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 		g := stockGenerated()
 		for i := range g.Resources {
 			g.Resources[i].Subscribe = true
+		}
+		return toolset.NewToolset(g)
+	},
+	"updating-of-host": func(*scenarioWorld) toolset.Toolset {
+		g := updating().Generated()
+		for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+			for i, r := range g.Table.Of(k).Rules {
+				if !r.Public {
+					g.Table.Of(k).Rules[i].Permission = permission("lib.view_book")
+				}
+			}
 		}
 		return toolset.NewToolset(g)
 	},
@@ -102,6 +158,9 @@ var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Ser
 	"hinted":      func(*scenarioWorld, []string) *mcp.Server { return hinted() },
 	"old":         func(*scenarioWorld, []string) *mcp.Server { return withOldUpdate() },
 	"scripted":    scriptedServer,
+	"muted":       mutedServer,
+	"listing":     listing,
+	"copying":     copying,
 	"subscribing": subscribingByHandlers,
 	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }
@@ -241,6 +300,82 @@ func withOldUpdate() *mcp.Server {
 	return server
 }
 
+// listing is a server whose tools do not change, and whose lists fail as the test has it.
+func listing(w *scenarioWorld, tools []string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{},
+			Prompts:      &mcp.PromptCapabilities{ListChanged: true},
+			Extensions:   map[string]any{"com.example/own": map[string]any{}},
+			Experimental: map[string]any{"z": map[string]any{"on": true}}}})
+	for _, name := range tools {
+		addTool(server, name, "")
+	}
+	addPrompt(server, "p")
+	addResource(server, "file:///r")
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			how, _ := w.listFails.Load().(string)
+			switch {
+			case how == "" || !strings.HasSuffix(method, "/list"):
+				return next(ctx, method, req)
+			case how == "another":
+				return &mcp.CompleteResult{}, nil
+			case how == "refusal":
+				return nil, &jsonrpc.Error{Code: -32001, Message: "not you"}
+			}
+			return unruly[how]()
+		}
+	})
+	return server
+}
+
+// copying is an existing server whose middleware lists copies of tools: of all, or of some.
+func copying(_ *scenarioWorld, tools []string) *mcp.Server {
+	server := existing(tools[1:]...)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if list, ok := res.(*mcp.ListToolsResult); ok {
+				for i, tool := range list.Tools {
+					if tools[0] == "all" || tool.Name != "open" {
+						list.Tools[i] = new(*tool)
+					}
+				}
+			}
+			return res, err
+		}
+	})
+	return server
+}
+
+const boardURI = "ui://parts/board"
+
+// boards is a toolset with two tools for members that share an MCP App, as mcpgen writes it.
+func boards() toolset.Toolset {
+	tool := func(name string) toolset.Tool {
+		return toolset.Tool{Name: name, Input: `{"type":"object"}`, UI: boardURI,
+			Meta: `{"ui":{"resourceUri":"` + boardURI + `"}}`,
+			Call: func(context.Context, toolset.Call) (toolset.Result, error) {
+				return toolset.Done(nil)
+			}}
+	}
+	view := func(uri string) toolset.Resource {
+		return toolset.Resource{URI: uri, Name: uri, MIMEType: "text/html;profile=mcp-app",
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("<p>a board</p>", nil)
+			}}
+	}
+	return toolset.NewToolset(toolset.Generated{
+		Package: "example.com/boards", Server: toolset.ServerInfo{Name: "boards", Version: "1"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules: []access.Rule{{Tool: "edit", MinRole: member}, {Tool: "show", MinRole: member}},
+			Resources: []access.Rule{{Resource: boardURI, MinRole: member},
+				{Resource: "ui://parts/other", Authenticated: true}}},
+		Tools:     []toolset.Tool{tool("edit"), tool("show")},
+		Resources: []toolset.Resource{view(boardURI), view("ui://parts/other")},
+	})
+}
+
 // filing is an existing server with two templates that overlap.
 func filing(_ *scenarioWorld, tools []string) *mcp.Server {
 	server := existing(tools...)
@@ -278,17 +413,58 @@ func answering() *mcp.Server {
 	return s
 }
 
-// replacing is an interceptor. The argument "replaced" of a call is the structured content of its
-// result.
-func replacing(next intercept.Next) intercept.Next {
-	return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
-		res, err := next(ctx, m)
-		params, _ := m.Params.(*mcp.CallToolParamsRaw)
-		var in struct{ Replaced json.RawMessage }
-		if params != nil && json.Unmarshal(params.Arguments, &in) == nil && in.Replaced != nil {
-			res.(*mcp.CallToolResult).StructuredContent = in.Replaced
+// scenarioInterceptors are the interceptors of scenarios, by name.
+var scenarioInterceptors = map[string]func(*scenarioWorld) intercept.Middleware{
+	// The argument "replaced" of a call is the structured content of its result.
+	"replacing": func(*scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
+			params, _ := m.Params.(*mcp.CallToolParamsRaw)
+			var in struct{ Replaced json.RawMessage }
+			if params != nil && json.Unmarshal(params.Arguments, &in) == nil && in.Replaced != nil {
+				res.(*mcp.CallToolResult).StructuredContent = in.Replaced
+			}
+			return res
+		})
+	},
+	"changing": func(w *scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
+			w.note("note: the interceptor gets " + m.Method)
+			if r, ok := res.(*mcp.CallToolResult); ok && r != nil {
+				r.Content = []mcp.Content{&mcp.TextContent{Text: "changed"}}
+			}
+			return res
+		})
+	},
+	"unencodable": func(*scenarioWorld) intercept.Middleware {
+		return intercepting(func(_ context.Context, _ intercept.Message, res mcp.Result) mcp.Result {
+			if r, ok := res.(*mcp.CallToolResult); ok {
+				r.StructuredContent = math.NaN()
+			}
+			return res
+		})
+	},
+}
+
+// answers answers calls and lists in place of the handler.
+func answers(do func() (mcp.Result, error)) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if m.Method == "tools/call" || m.Method == "tools/list" {
+				return do()
+			}
+			return next(ctx, m)
 		}
-		return res, err
+	}
+}
+
+// intercepting changes results.
+func intercepting(change func(context.Context, intercept.Message,
+	mcp.Result) mcp.Result) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			res, err := next(ctx, m)
+			return change(ctx, m, res), err
+		}
 	}
 }
 
@@ -368,4 +544,340 @@ func travel() toolset.Toolset {
 				return toolset.ResourceText("go", nil)
 			}}},
 	})
+}
+
+// shelf is a source of catalogs, which the test fills. Those with an owner are that subject's
+// alone.
+type shelf struct {
+	mu       sync.Mutex
+	catalogs map[string]shelved // by id
+	off      []string
+	fail     func(context.Context) error
+	channels []chan catalog.Change
+}
+
+type shelved struct {
+	name, owner string
+	tools       []string
+	note        string
+}
+
+// put puts a catalog there, or takes it away where it has no name.
+func (s *shelf) put(id string, c shelved) {
+	s.mu.Lock()
+	if s.catalogs == nil {
+		s.catalogs = map[string]shelved{}
+	}
+	s.catalogs[id] = c
+	if c.name == "" {
+		delete(s.catalogs, id)
+	}
+	s.mu.Unlock()
+	s.send(catalog.Change{Catalogs: true})
+}
+
+// turnOff says all that is off.
+func (s *shelf) turnOff(tools ...string) {
+	s.mu.Lock()
+	s.off = tools
+	s.mu.Unlock()
+	s.send(catalog.Change{Tools: true})
+}
+
+func (s *shelf) failing(fail func(context.Context) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = fail
+}
+
+func (s *shelf) send(c catalog.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, channel := range s.channels {
+		channel <- c
+	}
+}
+
+func (s *shelf) failed(ctx context.Context) error {
+	s.mu.Lock()
+	fail := s.fail
+	s.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(ctx)
+}
+
+func (s *shelf) Catalog(ctx context.Context, caller access.Principal,
+	ref catalog.Ref) (catalog.Found, error) {
+	if err := s.failed(ctx); err != nil {
+		return catalog.Found{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, c := range s.catalogs {
+		if (ref.ID == id || ref.ID == "" && ref.Name == c.name) &&
+			(c.owner == "" || c.owner == caller.Subject) {
+			return catalog.Found{ID: id, Name: c.name, Global: c.owner == "", Tools: c.tools,
+				Note: c.note}, nil
+		}
+	}
+	return catalog.Found{}, catalog.ErrUnknown
+}
+
+func (s *shelf) ToolsOff(ctx context.Context) ([]string, error) {
+	if err := s.failed(ctx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.off), nil
+}
+
+func (s *shelf) Changes(ctx context.Context) <-chan catalog.Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	channel := make(chan catalog.Change, 1000)
+	channel <- catalog.Change{Tools: true, Catalogs: true}
+	s.channels = append(s.channels, channel)
+	return channel
+}
+
+// vault is a toolset with one of everything that everybody may use. With hidden, it has the same
+// once more for managers, with "h" in front of each name.
+func vault(hidden bool) toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/vault",
+		Server: toolset.ServerInfo{Name: "vault", Version: "1"},
+		Table:  access.Table{Roles: access.DefaultRoles()}}
+	both := []string{""}
+	if hidden {
+		both = []string{"", "h"}
+	}
+	complete := func(ctx context.Context, begun string) ([]string, error) {
+		return []string{begun + runtime.CompletionArguments(ctx)["to"]}, nil
+	}
+	for _, h := range both {
+		rule := access.Rule{Public: true}
+		if h != "" {
+			rule = access.Rule{MinRole: manager, Scopes: []string{"vault:open"}}
+		}
+		app := "ui://vault/" + h + "app"
+		tools := []toolset.Tool{
+			{Name: h + "look", Task: toolset.TaskOptional, Elicits: true, UI: app,
+				Meta:  `{"ui":{"resourceUri":"` + app + `"}}`,
+				Input: `{"type":"object","properties":{"at":{"type":"string","x-mcp-header":"At"}}}`},
+			{Name: h + "only", Task: toolset.TaskRequired, Elicits: true, Input: anyInput},
+		}
+		for _, tool := range tools {
+			tool.Returns = toolset.Text
+			tool.Call = func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				text, err := visit(ctx)
+				return toolset.Result{Out: text, HasOut: true}, err
+			}
+			rule := rule
+			rule.Tool = tool.Name
+			g.Tools, g.Table.Rules = append(g.Tools, tool), append(g.Table.Rules, rule)
+		}
+		prompt := rule
+		prompt.Prompt = h + "meet"
+		g.Table.Prompts = append(g.Table.Prompts, prompt)
+		g.Prompts = append(g.Prompts, toolset.Prompt{Name: h + "meet", Elicits: true,
+			Arguments: []toolset.Argument{{Name: "from", Complete: complete}, {Name: "to"}},
+			Get: func(ctx context.Context, _ toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText(visit(ctx))
+			}})
+		for _, uri := range []string{app, h + "meet://{from}/{to}"} {
+			resource, r := rule, toolset.Resource{URI: uri, Name: uri,
+				Read: func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+					return toolset.ResourceText("a view", nil)
+				}}
+			if uri != app {
+				r.Variables = []toolset.Variable{{Name: "from", Complete: complete}, {Name: "to"}}
+				r.Subscribe, r.Elicits = true, true
+				r.Read = func(ctx context.Context, _ toolset.Call) (toolset.ResourceResult, error) {
+					return toolset.ResourceText(visit(ctx))
+				}
+			}
+			resource.Resource = uri
+			g.Table.Resources = append(g.Table.Resources, resource)
+			g.Resources = append(g.Resources, r)
+		}
+	}
+	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int {
+		return strings.Compare(a.Resource, b.Resource)
+	})
+	slices.SortFunc(g.Resources, func(a, b toolset.Resource) int {
+		return strings.Compare(a.URI, b.URI)
+	})
+	return toolset.NewToolset(g)
+}
+
+type cut struct {
+	Size int      `json:"size"`
+	Tags []string `json:"tags"`
+	Deep bool     `json:"deep"`
+}
+
+func readCut(r *decode.Reader, v *cut) {
+	v.Size = 3
+	for o := r.Object(1, "tags", "size", "deep"); o.Next(); {
+		switch o.Property {
+		case 0:
+			decode.Slice(r, &v.Tags, func(r *decode.Reader, v *string) { decode.String(r, v) })
+		case 1:
+			decode.Int(r, &v.Size, 0, 9)
+		case 2:
+			decode.Bool(r, &v.Deep)
+		}
+	}
+}
+
+// cuts has the tools lenient and strict, which say so, and plain and called, which do not.
+func cuts() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/cuts",
+		Server: toolset.ServerInfo{Name: "cuts", Version: "1"}}
+	g.Table.Roles = access.DefaultRoles()
+	for _, name := range []string{"called", "lenient", "plain", "strict"} {
+		t := toolset.Tool{Name: name, Lenient: name == "lenient", Strict: name == "strict",
+			Input: `{"type":"object","additionalProperties":false,"required":["tags"],` +
+				`"properties":{"tags":{"type":"array","items":{"type":"string"}},` +
+				`"size":{"type":"integer","minimum":0,"maximum":9,"default":3},` +
+				`"deep":{"type":"boolean"}}}`}
+		t.Handle = func(_ context.Context, r *decode.Reader) (any, error) {
+			var in cut
+			readCut(r, &in)
+			if err := r.Finish(); err != nil {
+				return nil, err
+			}
+			return in, nil
+		}
+		if name == "called" {
+			t.Handle, t.Call = nil, func(_ context.Context, c toolset.Call) (
+				toolset.Result, error) {
+				in, err := decode.Arguments(c.Arguments, readCut)
+				if err != nil {
+					return toolset.Result{}, err
+				}
+				return toolset.Structured(in, nil)
+			}
+		}
+		g.Tools = append(g.Tools, t)
+		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: name, Public: true})
+	}
+	return toolset.NewToolset(g)
+}
+
+// ruled is a tool of the crew, whose enum has rules by value. may says by hand who may send each
+// value, in the columns of callers.
+type ruled struct {
+	name, argument string
+	values         []string
+	may            map[string]string
+	standard       string // the default of the argument; empty if it is required
+	form           int    // of its handler: 0 has Handle, 1 has Call, 2 has go-sdk's shape
+}
+
+var crewTools = []ruled{
+	{"manage", "action", []string{"list", "add", "delete"},
+		map[string]string{"list": "nnyyyy", "add": "nnnyyy", "delete": "nnnnny"}, "", 0},
+	{"survey", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "yyyyyy", "deep": "nnyyyy"}, "fast", 2},
+	{"tidy", "mode", []string{"deep", "fast"},
+		map[string]string{"fast": "nnyyyy", "deep": "nnnnyy"}, "deep", 1},
+	{"wipe", "what", []string{"one", "all"},
+		map[string]string{"one": "nnnnyy", "all": "nnnnny"}, "one", 0},
+}
+
+// schema is the input schema as mcpgen generates it for an enum of some values.
+func (r ruled) schema(values []string) string {
+	quoted, _ := json.Marshal(values)
+	standard, required := "", `["note"]`
+	if slices.Contains(values, r.standard) {
+		standard = fmt.Sprintf(`,"default":%q`, r.standard)
+	} else {
+		required = fmt.Sprintf(`["note",%q]`, r.argument)
+	}
+	return fmt.Sprintf(`{"properties":{"note":{"type":"string","maxLength":3},%q:{"type":"string",`+
+		`"enum":%s,"description":"What to do."%s}},"additionalProperties":false,"type":"object",`+
+		`"required":%s}`, r.argument, quoted, standard, required)
+}
+
+type crewInput struct{ value, note string }
+
+func (r ruled) read(reader *decode.Reader, in *crewInput) {
+	in.value = r.standard
+	required := 2
+	if r.standard != "" {
+		required = 1
+	}
+	o := reader.Object(required, "note", r.argument)
+	for o.Next() {
+		switch o.Property {
+		case 0:
+			decode.String(reader, &in.note).MaxLength(3)
+		case 1:
+			decode.String(reader, &in.value).OneOf(r.values...)
+		}
+	}
+}
+
+// tool is the tool as mcpgen generates it.
+func (r ruled) tool() toolset.Tool {
+	t := toolset.Tool{Name: r.name, Input: r.schema(r.values), Catalogs: []string{"crew"}}
+	handle := func(in crewInput) (any, error) { return map[string]string{"did": in.value}, nil }
+	switch r.form {
+	case 0:
+		t.Handle = func(_ context.Context, reader *decode.Reader) (any, error) {
+			var in crewInput
+			r.read(reader, &in)
+			if err := reader.Finish(); err != nil {
+				return nil, err
+			}
+			return handle(in)
+		}
+		return t
+	}
+	t.SDK = r.form == 2
+	t.Call = func(_ context.Context, call toolset.Call) (toolset.Result, error) {
+		in, err := decode.ArgumentsOf(call.Arguments, call.Choices(), r.read)
+		if err != nil {
+			return toolset.Result{}, err
+		}
+		out, err := handle(in)
+		if r.form == 2 {
+			return toolset.Native((*mcp.CallToolResult)(nil), out, err)
+		}
+		return toolset.Structured(out, err)
+	}
+	return t
+}
+
+// crew is the toolset of the tools. Its rules are what mcpgen generates for
+//
+//	manage: minrole=Viewer, add: minrole=Member, delete: minrole=Admin
+//	survey: public, deep: minrole=Viewer
+//	tidy:   minrole=Viewer, deep: minrole=Manager
+//	wipe:   minrole=Viewer, one: minrole=Manager, all: minrole=Admin
+func crew() toolset.Toolset {
+	g := toolset.Generated{Package: "example.com/crew",
+		Server: toolset.ServerInfo{Name: "crew", Version: "1"}}
+	g.Table.Roles = access.DefaultRoles()
+	for _, r := range crewTools {
+		g.Tools = append(g.Tools, r.tool())
+		rule := access.Rule{Tool: r.name, MinRole: viewer}
+		if r.name == "survey" {
+			rule = access.Rule{Tool: r.name, Public: true}
+		}
+		g.Table.Rules = append(g.Table.Rules, rule)
+		for _, value := range r.values {
+			rule := access.Rule{Tool: r.name, Argument: r.argument, Value: value}
+			if from := strings.Index(r.may[value], "y"); from == 0 {
+				rule.Public = true
+			} else {
+				rule.MinRole = access.Role(from - 1)
+			}
+			g.Table.Values = append(g.Table.Values, rule)
+		}
+	}
+	return toolset.NewToolset(g)
 }

@@ -2,16 +2,24 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/task"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
@@ -19,186 +27,300 @@ func good(name string) toolset.Tool {
 	return toolset.Tool{Name: name, Input: `{"type":"object"}`, Call: nothing}
 }
 
-func TestNewNamesTheSettingAndTheCure(t *testing.T) {
+// trio has a tool, a prompt and a resource for authenticated callers.
+func trio() toolset.Generated {
+	return toolset.Generated{Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
+		Table: access.Table{Roles: access.DefaultRoles(),
+			Rules:     []access.Rule{{Tool: "t", Authenticated: true}},
+			Prompts:   []access.Rule{{Prompt: "p", Authenticated: true}},
+			Resources: []access.Rule{{Resource: "x:{a}", Authenticated: true}}},
+		Tools: []toolset.Tool{good("t")},
+		Prompts: []toolset.Prompt{{Name: "p",
+			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+				return toolset.PromptText("", nil)
+			}}},
+		Resources: []toolset.Resource{{URI: "x:{a}", Name: "r",
+			Variables: []toolset.Variable{{Name: "a"}},
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText("", nil)
+			}}}}
+}
+
+// refused checks that New returns an error with a text, or no error for an empty text.
+func refused(t *testing.T, want string, o runtime.Options, sets ...toolset.Toolset) error {
+	t.Helper()
+	if o.Logger == nil {
+		o.Logger = quiet()
+	}
+	s, err := runtime.New(o, sets...)
+	switch {
+	case err == nil && want == "":
+		_ = s.Shutdown(context.Background())
+	case err == nil || want == "" || s != nil || !strings.Contains(err.Error(), want):
+		t.Errorf("%v\nwant %s", err, want)
+	case strings.Contains(err.Error(), "t0psecret"):
+		t.Errorf("the error has a token: %v", err)
+	}
+	return err
+}
+
+// The tables below are of these.
+type (
+	opts = runtime.Options
+	gen  = toolset.Generated
+)
+
+type nilSource struct{ identity.Source }
+
+// Packages invoke, toolset and access test what a generated package can lack. Here is one case for
+// each of their checks, and for each option.
+func TestServersThatCannotWorkDoNotStart(t *testing.T) {
 	t.Parallel()
-	generated := func(change func(*toolset.Generated)) toolset.Toolset {
-		g := toolset.Generated{Package: "example.com/p", Server: toolset.ServerInfo{Name: "p"},
-			Table: access.Table{Roles: access.DefaultRoles(),
-				Rules: []access.Rule{{Tool: "t", Authenticated: true}}},
-			Tools: []toolset.Tool{good("t")}}
-		change(&g)
-		return toolset.NewToolset(g)
+	sound := toolset.NewToolset(trio())
+	refused(t, "", runtime.Options{}, sound)
+	for _, name := range []string{"HTTP.MaxSessions", "HTTP.MaxPerUser", "HTTP.MaxBody",
+		"Lists.PageSize", "Tasks.Max", "Tasks.MaxPerUser", "Audit.Timeout", "HTTP.SessionTimeout",
+		"HTTP.IdentityTimeout", "HTTP.KeepAlive", "Lists.TTL", "Tasks.TTL", "Host.Timeout",
+		"Host.TTL", "Host.Recheck"} {
+		value := "-1ns"
+		if strings.Contains(name, ".Max") || strings.HasSuffix(name, "Size") {
+			value = "-1"
+		}
+		var o runtime.Options
+		setOption(t, &o, name, value)
+		refused(t, "Options."+name+" is "+value, o, sound)
 	}
-	rule := func(r access.Rule) toolset.Toolset {
-		r.Tool = "t"
-		return generated(func(g *toolset.Generated) { g.Table.Rules[0] = r })
+	unreadable := kits()
+	unreadable.failing(func(context.Context) error { return errors.New("no such table") })
+	static := func(token string, p access.Principal) identity.Source {
+		return identity.Static(map[string]access.Principal{token: p})
 	}
-	tool := func(change func(*toolset.Tool)) toolset.Toolset {
-		return generated(func(g *toolset.Generated) { change(&g.Tools[0]) })
-	}
-	fine := generated(func(*toolset.Generated) {})
-	for name, test := range map[string]struct {
-		options  runtime.Options
-		toolsets []toolset.Toolset
-		want     string
+	const cannotRead = "Options.Catalogs.Source: cannot read which tools are switched off: "
+	for _, test := range []struct {
+		want   string
+		change func(*opts)
 	}{
-		"no toolset": {runtime.Options{}, nil,
-			"no toolset: pass the results of generated Toolset functions"},
-		"a zero toolset": {runtime.Options{}, []toolset.Toolset{fine, {}},
-			"toolset 2 is empty"},
-		"a nil receiver": {runtime.Options{},
-			[]toolset.Toolset{generated(func(g *toolset.Generated) {
-				g.Receivers = []any{&desk{}, (*desk)(nil)}
-			})}, "package example.com/p: argument 2 of Toolset is nil"},
-		"a nil interface": {runtime.Options{},
-			[]toolset.Toolset{generated(func(g *toolset.Generated) {
-				g.Receivers = []any{nil}
-			})}, "argument 1 of Toolset is nil"},
-		"a tool without a rule": {runtime.Options{},
-			[]toolset.Toolset{generated(func(g *toolset.Generated) {
-				g.Tools = append(g.Tools, good("u"))
-			})}, `tool "u" has no rule in Generated.Table: run go generate`},
-		"a rule without a tool": {runtime.Options{},
-			[]toolset.Toolset{generated(func(g *toolset.Generated) {
-				g.Tools = nil
-			})}, `the rule of "t" has no tool: run go generate`},
-		"a tool twice": {runtime.Options{}, []toolset.Toolset{generated(func(g *toolset.Generated) {
-			g.Tools = append(g.Tools, good("t"))
-		})}, `tool "t" is there twice: run go generate`},
-		"no server name": {runtime.Options{},
-			[]toolset.Toolset{generated(func(g *toolset.Generated) {
-				g.Server.Name = ""
-			})}, "write //mcp:server name="},
-		"a permission alone": {runtime.Options{Host: runtime.HostOptions{RecordOnly: true}},
-			[]toolset.Toolset{rule(access.Rule{Permission: access.Permission{App: "dcim",
-				Action: "view", Object: "device"}})},
-			`tool "t" has only the rule dcim.view_device, which only permission-aware discovery ` +
-				`enforces: add authenticated, minrole= or scopes=`},
-		"public and a role": {runtime.Options{},
-			[]toolset.Toolset{rule(access.Rule{Public: true, MinRole: viewer})},
-			"public excludes other requirements"},
-		"public and a permission": {runtime.Options{},
-			[]toolset.Toolset{rule(access.Rule{Public: true, Permission: access.Permission{App: "a",
-				Action: "b"}})}, "public excludes other requirements"},
-		"a role out of reach": {runtime.Options{},
-			[]toolset.Toolset{rule(access.Rule{MinRole: 5})}, "role number 5, but the hierarchy has 4"},
-		"a toolset twice": {runtime.Options{}, []toolset.Toolset{fine, fine},
-			"package example.com/p: its Toolset is passed twice: pass it once"},
-		"tool names twice": {runtime.Options{},
-			[]toolset.Toolset{fine, generated(func(g *toolset.Generated) {
-				g.Package = "example.com/q"
-			})}, `tool "t" is declared by package example.com/p and by package example.com/q: rename one`},
-		"unequal hierarchies": {runtime.Options{},
-			[]toolset.Toolset{fine, generated(func(g *toolset.Generated) {
-				g.Package, g.Table.Roles = "example.com/q", []string{"A", "B"}
-			})}, "packages example.com/p and example.com/q have different role hierarchies (Viewer < Member < Manager < Admin; A < B)"},
-		"no handler": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Call = nil
-		})}, "it has no handler: run go generate"},
-		"a name with a space": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Name = "a b"
-		})}, "not a tool name"},
-		"an empty name": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Name = ""
-		})}, "not a tool name"},
-		"a long name": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Name = strings.Repeat("a", 129)
-		})}, "not a tool name"},
-		"a catalog without a name": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Catalogs = []string{"a", ""}
-			})}, `tool "t": it is in a catalog without a name: run go generate`},
-		"a catalog twice": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Catalogs = []string{"a", "b", "a"}
-		})}, `tool "t": it is in the catalog "a" twice: run go generate`},
-		"a negative timeout": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Timeout = -1
-		})}, "its timeout is -1ns"},
-		"an input that is no JSON": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Input = "{"
-			})}, "its input schema is not JSON"},
-		"an input that is no object": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Input = `{"type":"array"}`
-			})}, `its input schema is not of type "object"`},
-		"an output that is no JSON": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Output = "{"
-			})}, "output schema"},
-		"an output that refers to nothing": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Output = `{"$ref":"#/$defs/X"}`
-			})}, `$ref "#/$defs/X" has no target`},
-		"a header that is no name": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Input = `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"a b"}}}`
-			})}, "x-mcp-header at a"},
-		"a header that is a number": {runtime.Options{},
-			[]toolset.Toolset{tool(func(t *toolset.Tool) {
-				t.Input = `{"type":"object","properties":{"a":{"properties":{"b":{"x-mcp-header":7}}}}}`
-			})}, "x-mcp-header at a.b"},
-		"a header twice": {runtime.Options{}, []toolset.Toolset{tool(func(t *toolset.Tool) {
-			t.Input = `{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"R"},"b":{"type":"string","x-mcp-header":"R"}}}`
-		})}, "binds two properties to the header R"},
-		"an unknown denial": {runtime.Options{
-			Access: runtime.AccessOptions{Denial: 9}}, []toolset.Toolset{fine},
-			"Options.Access.Denial is 9"},
-		"a negative number of sessions": {runtime.Options{
-			HTTP: runtime.HTTPOptions{MaxSessions: -1}},
-			[]toolset.Toolset{fine}, "Options.HTTP.MaxSessions is -1"},
-		"a negative share of sessions": {runtime.Options{HTTP: runtime.HTTPOptions{MaxPerUser: -1}},
-			[]toolset.Toolset{fine}, "Options.HTTP.MaxPerUser is -1"},
-		"a negative time for the audit": {runtime.Options{Audit: runtime.AuditOptions{Timeout: -1}},
-			[]toolset.Toolset{fine}, "Options.Audit.Timeout is -1ns"},
-		"a negative page": {runtime.Options{
-			Lists: runtime.ListOptions{PageSize: -1}}, []toolset.Toolset{fine},
-			"Options.Lists.PageSize is -1"},
-		"a negative body": {runtime.Options{HTTP: runtime.HTTPOptions{MaxBody: -1}},
-			[]toolset.Toolset{fine}, "Options.HTTP.MaxBody is -1"},
-		"a negative timeout of sessions": {runtime.Options{
-			HTTP: runtime.HTTPOptions{SessionTimeout: -1}},
-			[]toolset.Toolset{fine}, "Options.HTTP.SessionTimeout is -1ns"},
-		"a negative timeout of identity": {runtime.Options{
-			HTTP: runtime.HTTPOptions{IdentityTimeout: -1}},
-			[]toolset.Toolset{fine}, "Options.HTTP.IdentityTimeout is -1ns"},
-		"a nil interceptor": {runtime.Options{Interceptors: []intercept.Middleware{nil}},
-			[]toolset.Toolset{fine}, "Options.Interceptors[0] is nil"},
-		"a role that is not": {runtime.Options{Access: runtime.AccessOptions{AdminRole: "Root"}},
-			[]toolset.Toolset{fine},
-			`Options.Access.AdminRole is "Root", which is not a role of Viewer < Member < Manager < Admin`},
-		"an origin with a path": {runtime.Options{
-			HTTP: runtime.HTTPOptions{Origins: []string{"https://a.example/"}}},
-			[]toolset.Toolset{fine}, `Options.HTTP.Origins has "https://a.example/"`},
-		"any origin": {runtime.Options{HTTP: runtime.HTTPOptions{Origins: []string{"*"}}},
-			[]toolset.Toolset{fine}, `Options.HTTP.Origins has "*"`},
-		"a host with a port": {runtime.Options{
-			HTTP: runtime.HTTPOptions{Hosts: []string{"a.example:80"}}},
-			[]toolset.Toolset{fine}, `Options.HTTP.Hosts has "a.example:80"`},
-		"a short key": {runtime.Options{
-			Protocol: runtime.ProtocolOptions{StateKey: []byte("short")}},
-			[]toolset.Toolset{fine}, "Options.Protocol.StateKey has 5 bytes"},
-		"a verifier that is nil": {runtime.Options{Identity: identity.Bearer(nil)},
-			[]toolset.Toolset{fine}, "Options.Identity: identity.Bearer has no verifier"},
-		"tokens that are not hashed": {runtime.Options{Identity: identity.Static(map[string]access.Principal{"secret-token": {Subject: "ada"}})}, []toolset.Toolset{fine}, `Options.Identity: identity.Static: the key of principal "ada" is not a token hash`},
-		"a token of a misspelt role": {runtime.Options{Identity: identity.Static(map[string]access.Principal{identity.HashToken("t"): {Subject: "ada", Role: "admin"}})}, []toolset.Toolset{fine}, `Options.Identity: principal "ada": the principal's role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
-		"a nil sink": {runtime.Options{Audit: runtime.AuditOptions{Sink: (*keeper)(nil)}},
-			[]toolset.Toolset{fine}, "Options.Audit.Sink is a nil *runtime_test.keeper"},
-		"a nil source": {runtime.Options{Identity: (*nilSource)(nil)},
-			[]toolset.Toolset{fine}, "Options.Identity is a nil *runtime_test.nilSource"},
+		{"Options.Access.Denial is 9", func(o *opts) { o.Access.Denial = 9 }},
+		{`Options.Access.AdminRole is "Root", which is not a role of Viewer < Member < Manager`,
+			func(o *opts) {
+				o.Access.AdminRole = "Root"
+			}},
+		{`Options.Audit.Intent is "some"`, func(o *opts) { o.Audit.Intent = "some" }},
+		{"Options.Audit.Sink is a nil *runtime_test.k",
+			func(o *opts) { o.Audit.Sink = (*keeper)(nil) }},
+		{"Options.Catalogs.Source is a nil *runtime_t", func(o *opts) {
+			o.Catalogs.Source = (*shelf)(nil)
+		}},
+		{cannotRead + "no such table", func(o *opts) { o.Catalogs.Source = unreadable }},
+		{"Options.Admin: the store is missing", func(o *opts) { o.Admin = noAdmin }},
+		{"Options.Grants.Offer is set",
+			func(o *opts) { o.Grants.Source, o.Grants.Offer = &purse{}, true }},
+		{"Options.Grants.Source is a nil *runtime_tes",
+			func(o *opts) { o.Grants.Source = (*purse)(nil) }},
+		{"Options.Grants.Defaults: ", func(o *opts) { o.Grants.Defaults = grant.Minimal("/etc") }},
+		{"no helper is there",
+			func(o *opts) { o.Sandbox = &box{start: errors.New("no helper is there")} }},
+		{"Options.Sandbox is a nil *runtime_test.box", func(o *opts) { o.Sandbox = (*box)(nil) }},
+		{"Options.Identity is a nil *runtime_test.nil",
+			func(o *opts) { o.Identity = (*nilSource)(nil) }},
+		{"Options.Identity: identity.Bearer has no ve",
+			func(o *opts) { o.Identity = identity.Bearer(nil) }},
+		{`the key of principal "ada" is not a token hash`, func(o *opts) {
+			o.Identity = static("t0psecret", access.Principal{Subject: "ada"})
+		}},
+		{`principal "ada": the principal's role is "admin"`, func(o *opts) {
+			p := access.Principal{Subject: "ada", Role: "admin"}
+			o.Identity = static(identity.HashToken("t"), p)
+		}},
+		{`mcp server: Options.Identity: its role mapping results in "Manger", which is not a role`,
+			func(o *opts) {
+				o.Identity = mapping{users()}
+			}},
+		{"the resource has no authorization server: add the issuers whose tokens it accepts", func(
+			o *opts) {
+			o.Identity = guarded{users(), identity.Resource{URL: "https://mcp.example/mcp"}}
+		}},
+		{"Options.Interceptors[0] is nil", func(o *opts) {
+			o.Interceptors = []intercept.Middleware{nil}
+		}},
+		{"Options.Lists.TTL is 25h0m0s", func(o *opts) { o.Lists.TTL = 25 * time.Hour }},
+		{"Options.Observe.Observer is a nil *runtime",
+			func(o *opts) { o.Observe.Observer = (*nobody)(nil) }},
+		{`Options.Observe.Readiness["db"] is nil: give it a check, or remove it`, func(o *opts) {
+			o.Observe.Readiness = map[string]func(context.Context) error{"db": nil}
+		}},
+		{`Options.Observe.Readiness has a check named "": give it a name`, func(o *opts) {
+			o.Observe.Readiness = map[string]func(context.Context) error{"": nothingToCheck}
+		}},
+		{"Options.Tasks.Store is a nil *task.Memory", func(o *opts) {
+			o.Tasks.Store = (*task.Memory)(nil)
+		}},
+		{"Options.Protocol.StateKey has 5 bytes",
+			func(o *opts) { o.Protocol.StateKey = []byte("short") }},
+		{`Options.Protocol.Extensions has "x": write a prefix`, func(o *opts) {
+			o.Protocol.Extensions = map[string]map[string]any{"x": nil}
+		}},
+		{`Options.Protocol.Experimental["y"] cannot be JSON`, func(o *opts) {
+			o.Protocol.Experimental = map[string]map[string]any{"y": {"f": func() {}}}
+		}},
+		{`Options.Texts.Descriptions has "s", which is not the name of a tool: did you mean t?`,
+			func(o *opts) { o.Texts.Descriptions = map[string]string{"s": "x"} }},
+		{"Options.Texts.Instructions and Options.Texts.InstructionsFor are both", func(o *opts) {
+			o.Texts.Instructions = "a"
+			o.Texts.InstructionsFor = func(access.Principal, []string) string { return "" }
+		}},
+		{`Options.HTTP.Origins has "https://a.example/"`, func(o *opts) {
+			o.HTTP.Origins = []string{"https://a.example/"}
+		}},
+		{`Options.HTTP.Origins has "*"`, func(o *opts) { o.HTTP.Origins = []string{"*"} }},
+		{`Options.HTTP.Hosts has "a.example:80"`,
+			func(o *opts) { o.HTTP.Hosts = []string{"a.example:80"} }},
 	} {
-		test.options.Logger = quiet()
-		s, err := runtime.New(test.options, test.toolsets...)
-		if err == nil || s != nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v\nwant %s", name, err, test.want)
-		}
-		if err != nil && strings.Contains(err.Error(), "secret-token") {
-			t.Errorf("%s: the error shows a token: %v", name, err)
-		}
+		var o runtime.Options
+		test.change(&o)
+		refused(t, test.want, o, sound)
+	}
+	for _, p := range []netip.Prefix{{}, netip.MustParsePrefix("0.0.0.0/0"),
+		netip.MustParsePrefix("::/0"), netip.MustParsePrefix("::ffff:10.0.0.0/104")} {
+		refused(t, "Options.HTTP.TrustedProxies", runtime.Options{
+			HTTP: runtime.HTTPOptions{TrustedProxies: []netip.Prefix{p}}}, sound)
+	}
+	paths := map[string]string{}
+	for _, path := range []string{"mcp", "/mcp//", "/../", "/./", "//", "//mcp", "/a//b", "/a/../b",
+		"/..", "/.", "/a/./b", "/a?b", "/a#b", "/a%20b", "/a b", "/{x}", "/{$}", "/\u00fc",
+		"GET /a", ".", "https://mcp.example/mcp", "/a\n", `/a\b`} {
+		paths[path] = "write a path such as /mcp or /tools/mcp"
+	}
+	for _, taken := range []string{"/healthz", "/readyz", "/api/v1/", "/console",
+		runtime.PathResourceMetadata} {
+		path := strings.TrimSuffix(taken, "/")
+		paths[path] = "the server serves " + taken + " itself: use another path"
+		paths[path+"/mcp"] = paths[path]
+	}
+	for path, want := range paths {
+		refused(t, fmt.Sprintf("mcp server: Options.HTTP.Path is %q: %s", path, want),
+			runtime.Options{HTTP: runtime.HTTPOptions{Path: path}}, sound)
 	}
 }
 
-type nilSource struct{ identity.Source }
+func noAdmin(runtime.Administered) (http.Handler, error) {
+	return nil, errors.New("the store is missing")
+}
+
+func TestPackagesThatCannotWorkDoNotStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		want   string
+		change func(*gen)
+	}{
+		{"package example.com/p: argument 2 of Toolset is nil", func(g *gen) {
+			g.Receivers = []any{&desk{}, (*desk)(nil)}
+		}},
+		{"argument 1 of Toolset is nil", func(g *gen) { g.Receivers = []any{nil} }},
+		{`tool "u" has no rule in Generated.Table: run go gen`,
+			func(g *gen) { g.Tools = append(g.Tools, good("u")) }},
+		{"not a tool name", func(g *gen) { g.Tools[0].Name = "" }},
+		{`prompt "p": it has no handler: run go generate`, func(g *gen) { g.Prompts[0].Get = nil }},
+		{`resource "x:{a}": its timeout is -1ns`, func(g *gen) { g.Resources[0].Timeout = -1 }},
+		{`alias "no name": not a tool name`, func(g *gen) { g.Tools[0].Aliases = []string{"no name"} }},
+		{"x-mcp-header at a.b", func(g *gen) {
+			g.Tools[0].Input = `{"type":"object","properties":{"a":{"properties":{"b":{"x-mcp-header":7}}}}}`
+		}},
+		{`$ref "#/$defs/X" has no target`,
+			func(g *gen) { g.Tools[0].Output = `{"$ref":"#/$defs/X"}` }},
+		{"role number 5, but the hierarchy has 4", func(g *gen) { g.Table.Rules[0].MinRole = 5 }},
+		{"a rule of another kind among those of", func(g *gen) { g.Table.Prompts = g.Table.Rules }},
+		{"isolate=process of", func(g *gen) { g.Tools[0].Isolate = "x" }},
+		{"set Options.Grants.Source", func(g *gen) { g.Tools[0].Allow = reading.Allow }},
+		{`tool "t" has the task "x": run go generate`, func(g *gen) { g.Tools[0].Task = "x" }},
+		{`the alias "t" of tool "t" is also a name of tool`,
+			func(g *gen) { g.Tools[0].Aliases = []string{"t"} }},
+		{`the alias "u" of tool "t" is also a name of tool "u"`, func(g *gen) {
+			g.Tools = append(g.Tools, good("u"))
+			g.Tools[0].Aliases = []string{"u"}
+		}},
+		{"x:{a} and x:all match the same URI", func(g *gen) {
+			all := g.Resources[0]
+			all.URI, all.Variables = "x:all", nil
+			g.Resources = append(g.Resources, all)
+			rule := access.Rule{Resource: "x:all", MinRole: admin}
+			g.Table.Resources = append(g.Table.Resources, rule)
+		}},
+	} {
+		g := trio()
+		test.change(&g)
+		refused(t, test.want, runtime.Options{}, toolset.NewToolset(g))
+	}
+	for _, test := range []struct {
+		want   string
+		change func(*gen)
+	}{
+		{`tool "work": it has NonBlocking and the timeout 1s`,
+			func(g *gen) { g.Tools[0].Timeout = time.Second }},
+		{`tool "work": it has NonBlocking and SDK`, func(g *gen) { g.Tools[0].SDK = true }},
+		{`tool "work": it has NonBlocking and Elicits`, func(g *gen) { g.Tools[0].Elicits = true }},
+		{`tool "work": it has NonBlocking and Task`,
+			func(g *gen) { g.Tools[0].Task = toolset.TaskOptional }},
+		{`tool "work": it has NonBlocking and Isolate`,
+			func(g *gen) { g.Tools[0].Isolate = "Work" }},
+		{`tool "work": it has NonBlocking and Allow`,
+			func(g *gen) { g.Tools[0].Allow = reading.Allow }},
+		{`prompt "greet": it has NonBlocking and the timeout`,
+			func(g *gen) { g.Prompts[0].Timeout = time.Second }},
+		{`prompt "greet": it has NonBlocking and Elicits`,
+			func(g *gen) { g.Prompts[0].Elicits = true }},
+		{`{id}": it has NonBlocking and the timeout 1s`,
+			func(g *gen) { g.Resources[0].Timeout = time.Second }},
+		{`{id}": it has NonBlocking and Elicits`, func(g *gen) { g.Resources[0].Elicits = true }},
+		{"", func(g *gen) { // of others
+			g.Timeout, g.Tools[0].Limits.Output = time.Second, 1<<10
+		}},
+	} {
+		g := nonBlocking(offering(func(context.Context) {})).Generated()
+		test.change(&g)
+		refused(t, test.want, runtime.Options{}, toolset.NewToolset(g))
+	}
+	for _, change := range []func(*gen){ // of rules by value
+		func(g *gen) { g.Table.Values = g.Table.Values[1:] },
+		func(g *gen) { g.Table.Values[0].Value = "else" },
+		func(g *gen) { g.Tools[0].Input = anyInput },
+		func(g *gen) {
+			g.Tools[0].Input = strings.Replace(g.Tools[0].Input, `,"action"]`, "]", 1)
+		},
+	} {
+		g := crew().Generated()
+		change(&g)
+		refused(t, "run go generate", runtime.Options{}, toolset.NewToolset(g))
+	}
+	other := func(change func(*gen)) toolset.Toolset {
+		g := trio()
+		g.Package, g.Prompts, g.Resources = "example.com/q", nil, nil
+		g.Table.Prompts, g.Table.Resources = nil, nil
+		change(&g)
+		return toolset.NewToolset(g)
+	}
+	first := toolset.NewToolset(trio())
+	for want, sets := range map[string][]toolset.Toolset{
+		"no toolset: pass the results of generated Toolset functions": {},
+		"toolset 2 is empty": {first, {}},
+		"package example.com/p: its Toolset is passed twice: pass it once": {first, first},
+		`tool "t" is declared by package example.com/p and by package example.com/q: rename one`: {
+			first, other(func(*gen) {})},
+		"p and example.com/q have different role hierarchies (Viewer < Member < Manager < Admin; " +
+			"A < B)": {first, other(func(g *gen) {
+			g.Table.Roles = []string{"A", "B"}
+		})},
+		`the alias "t" of tool "u" is also a name of tool "t"`: {first, other(func(g *gen) {
+			g.Tools[0].Name, g.Table.Rules[0].Tool, g.Tools[0].Aliases = "u", "u", []string{"t"}
+		})},
+	} {
+		refused(t, want, runtime.Options{}, sets...)
+	}
+	alone := trio()
+	alone.Table.Rules[0] = access.Rule{Tool: "t", Permission: permission("dcim.view_device")}
+	recorded := runtime.Options{Host: runtime.HostOptions{RecordOnly: true}}
+	refused(t, `tool "t" has only the rule dcim.view_device`, recorded, toolset.NewToolset(alone))
+}
 
 func TestNewReportsEverythingAtOnce(t *testing.T) {
 	t.Parallel()
@@ -290,49 +412,6 @@ func TestToolsDenialOverridesTheServers(t *testing.T) {
 	}
 }
 
-func TestScopesAreEnforced(t *testing.T) {
-	t.Parallel()
-	set := toolsetOf([]toolset.Tool{good("both"), good("one")},
-		access.Rule{Tool: "both", MinRole: member, Scopes: []string{"read", "write"}},
-		access.Rule{Tool: "one", Scopes: []string{"read"}})
-	s := newServer(t, runtime.Options{Audit: runtime.AuditOptions{Sink: audit.Slog(quiet())}}, set)
-	for _, test := range []struct {
-		p    access.Principal
-		want string
-	}{
-		{access.Principal{Subject: "x", Role: "Admin", Scopes: []string{"read", "write"}},
-			"both one"},
-		{access.Principal{Subject: "x", Role: "Admin", Scopes: []string{"read"}}, "one"},
-		{access.Principal{Subject: "x", Role: "Admin", Scopes: []string{"READ", "write", "*", ""}},
-			""},
-		{access.Principal{Subject: "x", Role: "Admin"}, ""},
-		{access.Principal{Subject: "x", Role: "Viewer", Scopes: []string{"read", "write"}}, "one"},
-		{access.Principal{Scopes: []string{"read", "write"}}, ""},
-	} {
-		if got := strings.Join(s.Visible(test.p), " "); got != test.want {
-			t.Errorf("%+v: %q, want %q", test.p, got, test.want)
-		}
-	}
-}
-
-func TestZeroTimeoutIsTheDefault(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		got := make(chan time.Duration, 1)
-		s := newServer(t, runtime.Options{},
-			oneTool("look", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				deadline, _ := ctx.Deadline()
-				got <- time.Until(deadline)
-				return toolset.Done(nil)
-			}))
-		c := newRaw(t, serve(t, s), tokens["Admin"], "2025-11-25")
-		c.call(t, "look", "", nil)
-		if left := <-got; left != runtime.DefaultTimeout {
-			t.Errorf("%s left", left)
-		}
-	})
-}
-
 // TestTableOfAServerIsACopy changes all that the table of a server reaches.
 func TestTableOfAServerIsACopy(t *testing.T) {
 	t.Parallel()
@@ -355,5 +434,53 @@ func TestTableOfAServerIsACopy(t *testing.T) {
 		if e.Allowed {
 			t.Errorf("%s is open to a Viewer: %s", name, e)
 		}
+	}
+}
+
+func TestManifestsAreThoseOfTheToolsets(t *testing.T) {
+	t.Parallel()
+	o := runtime.Options{Identity: users(), Logger: slog.New(slog.DiscardHandler)}
+	want := []runtime.Manifest{{Package: "example.com/team", Digest: "sha256:1"},
+		{Package: "example.com/library"}}
+	made, err := runtime.New(o, directory(&desk{}).ReadOnly(), library())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := runtime.Administer(made)
+	got := server.Manifests()
+	if !slices.Equal(got, want) || server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
+	}
+	got[0].Digest = "sha256:2"
+	if !slices.Equal(server.Manifests(), want) {
+		t.Error("a change of the list changes the server")
+	}
+	g := directory(&desk{}).Generated()
+	for i := range g.Table.Rules {
+		g.Table.Rules[i].Denial = access.Forbid
+	}
+	if made, err = runtime.New(o, toolset.NewToolset(g)); err != nil {
+		t.Fatal(err)
+	}
+	server = runtime.Administer(made)
+	if got := server.Manifests(); len(got) != 1 || got[0].Digest != "" {
+		t.Errorf("changed rules have the digest of the reviewed ones: %v", got)
+	}
+	own := func() *mcp.Server {
+		return mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	}
+	if made, err = runtime.Adopt(own(), o, nil); err != nil {
+		t.Fatal(err)
+	}
+	server = runtime.Administer(made)
+	if got := server.Manifests(); len(got) > 0 || !server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
+	}
+	if made, err = runtime.Adopt(own(), o, nil, directory(&desk{})); err != nil {
+		t.Fatal(err)
+	}
+	server = runtime.Administer(made)
+	if got := server.Manifests(); !slices.Equal(got, want[:1]) || !server.Adopted() {
+		t.Errorf("%v, adopted %t", got, server.Adopted())
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // bus is a ResourceUpdates that tests can break.
@@ -19,6 +20,7 @@ type bus struct {
 	mu        sync.Mutex
 	fail      func() error // nil works
 	published []string
+	others    chan string // updates of other servers
 }
 
 func (b *bus) PublishUpdate(ctx context.Context, uri string) error {
@@ -31,10 +33,13 @@ func (b *bus) PublishUpdate(ctx context.Context, uri string) error {
 		return b.fail()
 	}
 	b.published = append(b.published, uri)
+	if b.others != nil {
+		b.others <- uri
+	}
 	return nil
 }
 
-func (b *bus) FollowUpdates(context.Context) <-chan string { return make(chan string) }
+func (b *bus) FollowUpdates(context.Context) <-chan string { return b.others }
 
 func (b *bus) breaks(fail func() error) {
 	b.mu.Lock()
@@ -128,4 +133,19 @@ func TestUpdatesThatAServerNeverPublishedAreLogged(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// updating is the library whose resources have updates, but for the pages.
+func updating() toolset.Toolset {
+	g := library().Generated()
+	g.Resources = slices.Clone(g.Resources)
+	for i := range g.Resources {
+		g.Resources[i].Subscribe = g.Resources[i].URI != "lib://pages/{n}"
+	}
+	return toolset.NewToolset(g)
+}
+
+func waitFor(t testing.TB, holds func() bool) {
+	t.Helper()
+	soon(t, "it holds", holds)
 }

@@ -265,16 +265,6 @@ func TestListingBesideMCPAndListAgree(t *testing.T) {
 	}
 }
 
-func TestAdminHandlerThatCannotBeMadeKeepsTheServerFromStarting(t *testing.T) {
-	_, err := runtime.New(runtime.Options{Logger: quiet(),
-		Admin: func(runtime.Administered) (http.Handler, error) {
-			return nil, errors.New("console: the store is missing: pass the result of store.Open")
-		}}, directory(&desk{}))
-	if err == nil || !strings.Contains(err.Error(), "Options.Admin: console: the store is missing") {
-		t.Error(err)
-	}
-}
-
 // A role alone lets nobody in where the host has a say and does not say it: it may not know the
 // caller any more.
 func TestNobodyIsLetInBesideMCPWhileTheHostDoesNotAnswer(t *testing.T) {

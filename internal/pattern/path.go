@@ -9,7 +9,6 @@ import (
 type Path struct {
 	text     string
 	literal  string // the leading segments that are exact, joined
-	depth    int    // how many those are
 	segments []segment
 }
 
@@ -68,7 +67,7 @@ func ParsePath(text string) (*Path, error) {
 		}
 		names = append(names, s.lit)
 	}
-	p.literal, p.depth = strings.Join(names, "/"), len(names)
+	p.literal = strings.Join(names, "/")
 	orderRuns(p.segments, func(s segment) bool {
 		return s.deep
 	}, func(s segment) bool { return s.any })

@@ -174,36 +174,33 @@ func Granted(ctx context.Context, argument string) (Grant, error) {
 //
 // A file for writing keeps its content until you truncate it.
 func File(ctx context.Context, argument string) (*os.File, error) {
-	b, err := bound(ctx, "File", argument, FileRead, func(b Bound) bool { return b.Opened != nil })
-	if err != nil {
-		return nil, err
-	}
-	if b.Opened.Dir {
-		return nil, &os.PathError{Op: "open", Path: b.Named,
-			Err: errors.New("it is a directory, not a file")}
-	}
-	return b.Opened.File, nil
+	return file(ctx, "File", argument, "it is a directory, not a file")
 }
 
 // Dir is [File] for a directory. Its ReadDir lists all names, granted or not.
 // [os.File.Readdirnames] and ReadDir continue at their last position.
 func Dir(ctx context.Context, argument string) (*os.File, error) {
-	b, err := bound(ctx, "Dir", argument, FileRead, func(b Bound) bool { return b.Opened != nil })
-	if err != nil {
+	return file(ctx, "Dir", argument, "it is a file, not a directory")
+}
+
+func file(ctx context.Context, call, argument, otherwise string) (*os.File, error) {
+	b, err := opened(ctx, call, argument)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !b.Opened.Dir {
-		return nil, &os.PathError{Op: "open", Path: b.Named,
-			Err: errors.New("it is a file, not a directory")}
+	case b.Opened.Dir != (call == "Dir"):
+		return nil, &os.PathError{Op: "open", Path: b.Named, Err: errors.New(otherwise)}
 	}
 	return b.Opened.File, nil
 }
 
+func opened(ctx context.Context, call, argument string) (Bound, error) {
+	return bound(ctx, call, argument, FileRead, func(b Bound) bool { return b.Opened != nil })
+}
+
 // TruePath returns the true path of the file or directory of an argument: see [Opened].
 func TruePath(ctx context.Context, argument string) (string, error) {
-	b, err := bound(ctx, "TruePath", argument, FileRead, func(b Bound) bool {
-		return b.Opened != nil
-	})
+	b, err := opened(ctx, "TruePath", argument)
 	if err != nil {
 		return "", err
 	}
@@ -241,11 +238,13 @@ func Command(ctx context.Context, argument string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+func dialed(ctx context.Context, call, argument string) (Bound, error) {
+	return bound(ctx, call, argument, NetConnect, func(b Bound) bool { return b.Dialer != nil })
+}
+
 // Dial connects over TCP to the host and port of an argument.
 func Dial(ctx context.Context, argument string) (net.Conn, error) {
-	b, err := bound(ctx, "Dial", argument, NetConnect, func(b Bound) bool {
-		return b.Dialer != nil
-	})
+	b, err := dialed(ctx, "Dial", argument)
 	if err != nil {
 		return nil, err
 	}
@@ -263,21 +262,14 @@ func Dial(ctx context.Context, argument string) (net.Conn, error) {
 // protocol. The dialer connects to any host that the client has a grant for, not only to the one
 // in the argument.
 func Connect(ctx context.Context, argument string) (*Dialer, error) {
-	b, err := bound(ctx, "Connect", argument, NetConnect, func(b Bound) bool {
-		return b.Dialer != nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return b.Dialer, nil
+	b, err := dialed(ctx, "Connect", argument)
+	return b.Dialer, err
 }
 
 // HTTP returns an HTTP client for an argument with a host or a URL: see [Dialer.Client]. It
 // follows redirects to granted hosts.
 func HTTP(ctx context.Context, argument string) (*http.Client, error) {
-	b, err := bound(ctx, "HTTP", argument, NetConnect, func(b Bound) bool {
-		return b.Dialer != nil
-	})
+	b, err := dialed(ctx, "HTTP", argument)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -79,31 +78,25 @@ func (m walk) any(v any, depth int) any {
 	case []string:
 		return m.texts(v)
 	case []any:
-		if v == nil {
-			return v
-		}
-		masked := make([]any, len(v))
-		for i, item := range v {
-			if i > 0 && m.flagged(v[i-1], item) {
-				masked[i] = Mask
-				continue
-			}
-			masked[i] = m.any(item, depth+1)
-		}
-		return masked
+		return listOf(m.Masker, v, func(v any) any { return m.any(v, depth+1) })
 	}
 	return m.shown(v, depth)
 }
 
-func (m Masker) texts(values []string) []string {
-	if values == nil {
+func (m Masker) texts(values []string) []string { return listOf(m, values, m.Text) }
+
+// listOf masks the items of a list.
+func listOf[V any](m Masker, from []V, inner func(V) V) []V {
+	if from == nil {
 		return nil
 	}
-	masked := make([]string, len(values))
-	for i, s := range values {
-		if masked[i] = m.Text(s); i > 0 && m.flagged(values[i-1], s) {
-			masked[i] = Mask
+	masked := make([]V, len(from))
+	for i, item := range from {
+		if i > 0 && m.flagged(from[i-1], item) {
+			masked[i] = any(Mask).(V)
+			continue
 		}
+		masked[i] = inner(item)
 	}
 	return masked
 }
@@ -183,13 +176,8 @@ func (m walk) shown(v any, depth int) (masked any) {
 		return m.Text(string(text))
 	}
 	doc, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprintf("%s (%T)", Mask, v)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var tree any
-	if err := decoder.Decode(&tree); err != nil {
+	tree, ok := treeOf(doc)
+	if err != nil || !ok {
 		return fmt.Sprintf("%s (%T)", Mask, v)
 	}
 	return m.any(tree, depth+1)

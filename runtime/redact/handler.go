@@ -46,12 +46,7 @@ func (h handler) WithGroup(name string) slog.Handler {
 }
 
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	masked := make([]slog.Attr, len(attrs))
-	w := newWalk(h.m)
-	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
-	for i, a := range attrs {
-		masked[i], _ = h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
-	}
+	masked, _ := h.attrs(newWalk(h.m), attrs, h.all, 0)
 	return handler{h.next.WithAttrs(masked), h.m, h.all}
 }
 
@@ -59,40 +54,41 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	if texts, ok := ctx.Value(textsKey{}).(func() []string); ok {
 		h.m = h.m.WithTexts(texts)
 	}
-	labelled := false
+	attrs := make([]slog.Attr, 0, r.NumAttrs())
 	r.Attrs(func(a slog.Attr) bool {
-		labelled = h.m.labelledBy(a)
-		return !labelled
+		attrs = append(attrs, a)
+		return true
 	})
 	message := h.m.Text(r.Message)
-	changed := message != r.Message
-	if !changed {
-		w := newWalk(h.m)
-		r.Attrs(func(a slog.Attr) bool {
-			_, other := h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
-			changed = other
-			return !changed
-		})
-	}
-	if !changed {
+	attrs, changed := h.attrs(newWalk(h.m), attrs, h.all, 0)
+	if !changed && message == r.Message {
 		return h.next.Handle(ctx, r)
 	}
 	masked := slog.NewRecord(r.Time, r.Level, message, r.PC)
-	w := newWalk(h.m)
-	r.Attrs(func(a slog.Attr) bool {
-		a, _ = h.attr(w, a, h.all || labelled && isLabelled(a.Key), 0)
-		masked.AddAttrs(a)
-		return true
-	})
+	masked.AddAttrs(attrs...)
 	return h.next.Handle(ctx, masked)
 }
 
-// attr masks an attribute and reports whether it has changed. With all it masks any name.
-func (h handler) attr(w walk, a slog.Attr, all bool, depth int) (slog.Attr, bool) {
-	key := h.m.Text(a.Key)
-	all = all || h.m.Name(a.Key) || alone(a.Key) && a.Value.Kind() == slog.KindString
-	value, changed := h.value(w, a.Value, all, depth)
-	return slog.Attr{Key: key, Value: value}, changed || key != a.Key
+// attrs masks attributes and reports whether one has changed; otherwise it returns the same ones.
+// With all it masks any name.
+func (h handler) attrs(w walk, attrs []slog.Attr, all bool, depth int) (masked []slog.Attr,
+	changed bool) {
+	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
+	masked = attrs
+	for i, a := range attrs {
+		key := h.m.Text(a.Key)
+		secret := all || labelled && isLabelled(a.Key) || h.m.Name(a.Key) ||
+			alone(a.Key) && a.Value.Kind() == slog.KindString
+		value, other := h.value(w, a.Value, secret, depth)
+		if !other && key == a.Key {
+			continue
+		}
+		if !changed {
+			masked, changed = slices.Clone(attrs), true
+		}
+		masked[i] = slog.Attr{Key: key, Value: value}
+	}
+	return masked, changed
 }
 
 func (h handler) value(w walk, v slog.Value, all bool, depth int) (slog.Value, bool) {
@@ -103,57 +99,37 @@ func (h handler) value(w walk, v slog.Value, all bool, depth int) (slog.Value, b
 		masked, _ := h.value(w, v.Resolve(), all, depth)
 		return masked, true // or it would be resolved again, and could change
 	case slog.KindGroup:
-		return h.group(w, v, all, depth)
-	case slog.KindString:
-		if s := v.String(); s == "" {
-			return v, false
-		} else if all {
+		if w.over(depth) {
 			return slog.StringValue(Mask), true
-		} else if masked := h.m.Text(s); masked != s {
-			return slog.StringValue(masked), true
 		}
-		return v, false
-	case slog.KindAny:
-		switch a := v.Any().(type) {
-		case nil:
+		masked, changed := h.attrs(w, v.Group(), all, depth+1)
+		if !changed {
 			return v, false
-		case error:
-			if all {
-				return slog.StringValue(Mask), true
-			}
-			return slog.AnyValue(masked{w.text(a)}), true
-		default:
-			if all {
-				return slog.StringValue(Mask), true
-			}
-			return slog.AnyValue(w.any(a, depth)), true
+		}
+		return slog.GroupValue(masked...), true
+	case slog.KindString:
+		masked := v.String()
+		if all && masked != "" {
+			masked = Mask
+		} else {
+			masked = h.m.Text(masked)
+		}
+		return slog.StringValue(masked), masked != v.String()
+	case slog.KindAny:
+		if v.Any() == nil {
+			return v, false
 		}
 	}
 	if all {
 		return slog.StringValue(Mask), true
 	}
-	return v, false // a number
-}
-
-func (h handler) group(w walk, v slog.Value, all bool, depth int) (slog.Value, bool) {
-	if w.over(depth) {
-		return slog.StringValue(Mask), true
+	if v.Kind() != slog.KindAny {
+		return v, false // a number
 	}
-	attrs := v.Group()
-	labelled := slices.ContainsFunc(attrs, h.m.labelledBy)
-	for i := range attrs {
-		a, changed := h.attr(w, attrs[i], all || labelled && isLabelled(attrs[i].Key), depth+1)
-		if !changed {
-			continue
-		}
-		copied := append([]slog.Attr(nil), attrs...)
-		copied[i] = a
-		for j := i + 1; j < len(attrs); j++ {
-			copied[j], _ = h.attr(w, attrs[j], all || labelled && isLabelled(attrs[j].Key), depth+1)
-		}
-		return slog.GroupValue(copied...), true
+	if err, is := v.Any().(error); is {
+		return slog.AnyValue(masked{w.text(err)}), true
 	}
-	return v, false
+	return slog.AnyValue(w.any(v.Any(), depth)), true
 }
 
 // text is the masked text of an error.

@@ -12,10 +12,8 @@ func (m Masker) JSON(doc json.RawMessage) json.RawMessage {
 	if len(doc) == 0 {
 		return doc
 	}
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var tree any
-	if decoder.Decode(&tree) != nil {
+	tree, ok := treeOf(doc)
+	if !ok {
 		return json.RawMessage(`"` + Mask + `"`)
 	}
 	shown := m.Any(tree)
@@ -29,4 +27,12 @@ func (m Masker) JSON(doc json.RawMessage) json.RawMessage {
 		return json.RawMessage(`"` + Mask + `"`)
 	}
 	return bytes.TrimSuffix(masked.Bytes(), []byte{'\n'})
+}
+
+// treeOf is a JSON document as maps, lists and texts, and whether it is one.
+func treeOf(doc []byte) (tree any, ok bool) {
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	ok = decoder.Decode(&tree) == nil
+	return tree, ok
 }

@@ -1,23 +1,21 @@
 package redact
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // parts of names whose values are secret, folded, by their first byte. API_KEY and APIKEY hold KEY.
-var parts = byFirst("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL " +
-	"CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD")
-
-// words are secret as one word of several.
-var words = byFirst("PASS")
-
-// lasts are secret as the last word of several: X-Jwt, and not JWT_ISSUER.
-var lasts = [...]string{"_JWT", "_BEARER", "_OTP"}
-
-func byFirst(list string) (by [256][]string) {
-	for s := range strings.FieldsSeq(list) {
+// PASS is secret as one word of several, and the parts with an underscore as the last one: X-Jwt,
+// and not JWT_ISSUER.
+var parts = func() (by [256][]string) {
+	for s := range strings.FieldsSeq("TOKEN KEY SECRET PASSWORD PASSWD PASSPHRASE CREDENTIAL " +
+		"CONNECTION_STRING CONNECTIONSTRING PRIVATE AUTH DSN COOKIE SESSION PWD PASS " +
+		"_JWT _BEARER _OTP") {
 		by[s[0]] = append(by[s[0]], s)
 	}
 	return by
-}
+}()
 
 // likeASCII replaces the two letters outside of ASCII that fold to ASCII ones, as encoding/json
 // does.
@@ -28,45 +26,33 @@ func (m Masker) Name(name string) bool {
 	if strings.Contains(name, "\u017f") || strings.Contains(name, "\u212a") {
 		name = likeASCII.Replace(name)
 	}
-	var room [64]byte
+	var room, more [64]byte
 	folded := fold(room[:0], name)
 	for i, c := range folded {
 		for _, part := range parts[c] {
-			if hasPrefix(folded[i:], part) && (part != "PWD" || !directory(folded)) {
-				return true
+			to := i + len(part)
+			if to > len(folded) || string(folded[i:to]) != part {
+				continue
 			}
-		}
-		for _, word := range words[c] {
-			to := i + len(word)
-			if hasPrefix(folded[i:], word) && (oneOfSeveral(folded, i, to) || humped(name, i, to)) {
-				return true
+			if c == '_' && to < len(folded) || part == "PWD" && directory(folded) ||
+				part == "PASS" && !oneOfSeveral(folded, i, to) && !humped(name, i, to) {
+				continue
 			}
-		}
-	}
-	for _, word := range lasts {
-		if hasSuffix(folded, word) {
 			return true
 		}
 	}
 	for _, part := range m.Names {
-		if part != "" && containsFolded(folded, part) {
+		if part != "" && bytes.Contains(folded, fold(more[:0], part)) {
 			return true
 		}
 	}
 	return false
 }
 
-func hasSuffix(b []byte, suffix string) bool {
-	return len(b) >= len(suffix) && string(b[len(b)-len(suffix):]) == suffix
-}
-
-func hasPrefix(b []byte, prefix string) bool {
-	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
-}
-
 // directory reports whether a folded name is that of a working directory.
 func directory(name []byte) bool {
-	return string(name) == "PWD" || hasSuffix(name, "OLDPWD") || hasSuffix(name, "OLD_PWD")
+	return string(name) == "PWD" || bytes.HasSuffix(name, []byte("OLDPWD")) ||
+		bytes.HasSuffix(name, []byte("OLD_PWD"))
 }
 
 // oneOfSeveral reports whether name[from:to] is one of several words: PASS of DB_PASS and
@@ -86,36 +72,29 @@ func humped(name string, from, to int) bool {
 
 func lower(c byte) bool { return 'a' <= c && c <= 'z' }
 
-// containsFolded reports whether a folded name contains a part, folded or not.
-func containsFolded(folded []byte, part string) bool {
-	for i := 0; i+len(part) <= len(folded); i++ {
-		n := 0
-		for n < len(part) && folded[i+n] == foldedByte(part[n]) {
-			n++
-		}
-		if n == len(part) {
-			return true
-		}
-	}
-	return false
-}
-
 // fold appends a name in capitals, with an underscore between words.
 func fold(to []byte, name string) []byte {
-	for i := 0; i < len(name); i++ {
-		to = append(to, foldedByte(name[i]))
+	for i := range len(name) {
+		switch c := name[i]; {
+		case lower(c):
+			to = append(to, c-('a'-'A'))
+		case c == '-' || c == '.' || c == ' ':
+			to = append(to, '_')
+		default:
+			to = append(to, c)
+		}
 	}
 	return to
 }
 
-func foldedByte(c byte) byte {
-	switch {
-	case lower(c):
-		return c - ('a' - 'A')
-	case c == '-' || c == '.' || c == ' ':
-		return '_'
+// isOne reports whether a word is one of some words, in any case.
+func isOne(word string, of ...string) bool {
+	for _, known := range of {
+		if strings.EqualFold(word, known) {
+			return true
+		}
 	}
-	return c
+	return false
 }
 
 // measure reports whether a name stands for a number or a duration and the value is one:

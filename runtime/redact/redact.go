@@ -42,7 +42,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -116,16 +115,11 @@ func (m Masker) Header(h http.Header) http.Header {
 	return masked
 }
 
-// inQueries are names that are secret in queries alone: authorization codes (RFC 6749), assertions
-// (RFC 7521), the signatures of signed URLs, and the parameters of single sign-on.
-var inQueries = []string{"code", "assertion", "client_assertion", "sig", "signature",
-	"x-amz-signature", "x-goog-signature", "jwt",
-	"samlresponse", "ticket", "sid", "otp"}
-
+// inQuery reports whether a name is secret in queries alone: authorization codes (RFC 6749),
+// assertions (RFC 7521), the signatures of signed URLs, and the parameters of single sign-on.
 func inQuery(name string) bool {
-	return slices.ContainsFunc(inQueries, func(known string) bool {
-		return strings.EqualFold(name, known)
-	})
+	return isOne(name, "code", "assertion", "client_assertion", "sig", "signature", "x-amz-signature",
+		"x-goog-signature", "jwt", "samlresponse", "ticket", "sid", "otp")
 }
 
 // Query masks the secrets of a query string and leaves the rest unchanged.

@@ -346,8 +346,7 @@ func TestTexts(t *testing.T) {
 		"Bearer%20hunter2": "Bearer%20" + mask,
 		"a=Bearer+hunter2&b=1": "a=Bearer+" + mask +
 			"&b=1",
-		"Authorization%3A%20Basic%20aHVu%2BdGVy%3D%22": "Authorization%3A%20Basic%20" + mask +
-			"%22",
+		"Authorization%3A%20Basic%20aHVu%2BdGVy%3D%22": "Authorization%3A%20" + mask,
 		"**Authorization:ApiKey hunter2": "**Authorization:" +
 			mask,
 		"Authorization=ApiKey hunter2 x=y": "Authorization=" +
@@ -660,6 +659,8 @@ var forms = []string{
 	"\npassword = \"\"\"\n\"%s\n\"\"\"", "\npassword = '''\na''%s'''",
 	"%%7B%%22password%%22%%3A%%22%s%%22%%7D", "q={%%22password%%22:%%22a;%s%%22}",
 	"%%2522password%%2522%%253A%%2522%s%%2522",
+	"token%%3D%%3D%s", "key%%3D%%09%s", "password%%3D:%s", "-----BEGIN+X-----%s",
+	"Bearer+%%2C%s", "Bearer%%20%%2C%s", "Bearer +Bearer x/%s",
 }
 
 var around = rapid.SampledFrom([]string{"", " ", "\n", "error: ", "x ", `"`, "'", "(", "[", "<",

@@ -1,189 +1,109 @@
 package redact
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
-	"strconv"
 	"strings"
 )
 
 const (
 	minText = 4 // bytes of the shortest of Masker.Texts that counts
 	minCut  = 8 // bytes of one at the end of a text that was cut
-	// headText are so many bytes of a text that each of its forms has minCut bytes of them, whole
-	// characters included.
+	// headText are so many bytes of a text that each encoding has minCut bytes of them.
 	headText = 12
-)
-
-// form is one way in which an encoder writes a text.
-type form int
-
-// The forms of a text. The base64 forms are the characters that the text alone decides, if so many
-// bytes come before it in a group of three: RFC 4648, sections 4 and 5.
-const (
-	plain form = iota
-	asJSON
-	asOtherJSON // without the escapes for HTML
-	asGo
-	asQuery
-	asPath
-	asLowerQuery // with escapes in lower case
-	asLowerPath
-	asLowerHex
-	asUpperHex
-	asBase64
-	asBase64After1
-	asBase64After2
-	asURLBase64
-	asURLBase64After1
-	asURLBase64After2
-	lastForm = asURLBase64After2
-)
-
-// The characters that JSON and Go leave as they are, those that URLs leave as they are (RFC 3986,
-// section 2.3), and those that [url.PathEscape] leaves as they are.
-var (
-	quotable = set(func(c byte) bool {
-		return ' ' <= c && c < 0x7f && strings.IndexByte("\"\\<>&", c) < 0
-	})
-	unreserved = set(func(c byte) bool { return letter[c] || c == '.' || c == '~' })
-	pathSafe   = set(func(c byte) bool {
-		return unreserved[c] || strings.IndexByte("$&+=:@", c) >= 0
-	})
 )
 
 // base64Letters are the characters of both alphabets of base64.
 var base64Letters = set(func(c byte) bool { return letter[c] || c == '+' || c == '/' })
 
-// places returns the occurrences of a text in s, in all its forms. Its time does not depend on the
-// length of a text that is not in s: only the beginnings of the forms are searched then.
-func places(s, text string) (found []span) {
-	if len(text) < minText {
-		return nil
-	}
-	head := text[:min(len(text), headText)]
-	asIs := plain // the last of the first forms that begin as the plain text does
-	if runEnd(head, 0, &unreserved) == len(head) {
-		asIs = asLowerPath
-	} else if runEnd(head, 0, &quotable) == len(head) {
-		asIs = asGo
-	}
-	var buffer [96]byte
-	begins := false
-	for f := plain; f <= lastForm; f++ {
-		if f == plain || f > asIs {
-			begin := f.append(buffer[:0], head)
-			begins = strings.Contains(s, string(begin[:min(len(begin), minCut)]))
-		}
-		if begins {
-			found = f.places(found, s, string(f.append(nil, text)), text)
-		}
-	}
-	return found
+// encoder is hexadecimal or base64 behind so many bytes of a group of three.
+type encoder struct {
+	digits   string
+	alphabet *base64.Encoding
+	lead     int
 }
 
-// places adds the occurrences of a form of a text in s, and one at the end of s that was cut.
-func (f form) places(found []span, s, whole, text string) []span {
-	from := 0
-	for {
-		i := strings.Index(s[from:], whole)
-		if i < 0 {
-			break
-		}
-		begin := from + i
-		from = begin + len(whole)
-		found = append(found, f.widen(s, text, span{begin, from, Mask}))
-	}
-	if len(whole) <= minCut {
-		return found
-	}
-	for i := max(from, len(s)-len(whole)+1); i <= len(s)-minCut; i++ {
-		next := strings.Index(s[i:], whole[:minCut])
-		if next < 0 {
-			break
-		}
-		if i += next; strings.HasPrefix(whole, s[i:]) {
-			return append(found, f.widen(s, text, span{i, len(s), Mask}))
-		}
-	}
-	return found
+var encoders = [...]encoder{
+	{digits: "0123456789abcdef"}, {digits: "0123456789ABCDEF"},
+	{alphabet: base64.RawStdEncoding}, {alphabet: base64.RawURLEncoding},
+	{alphabet: base64.RawStdEncoding, lead: 1}, {alphabet: base64.RawURLEncoding, lead: 1},
+	{alphabet: base64.RawStdEncoding, lead: 2}, {alphabet: base64.RawURLEncoding, lead: 2},
 }
 
-// lead returns the number of bytes before the text in its group of three, for a form in base64.
-func (f form) lead() int { return int(f-asBase64) % 3 }
-
-// widen adds the characters of base64 that have bits of the text and of its neighbours.
-func (f form) widen(s, text string, at span) span {
-	if f < asBase64 {
-		return at
+// append appends the characters that encode a text alone (RFC 4648, sections 4, 5 and 8).
+func (e encoder) append(b []byte, text string) []byte {
+	for i := 0; i < len(text) && e.alphabet == nil; i++ {
+		b = append(b, e.digits[text[i]>>4], e.digits[text[i]&0xf])
 	}
-	if f.lead() > 0 && at.from > 0 && base64Letters[s[at.from-1]] {
-		at.from--
-	}
-	if (f.lead()+len(text))%3 > 0 && at.to < len(s) && base64Letters[s[at.to]] {
-		at.to++
-	}
-	return at
-}
-
-// append appends a text in a form.
-func (f form) append(b []byte, text string) []byte {
-	switch f {
-	case asJSON, asOtherJSON:
-		var out bytes.Buffer
-		encoder := json.NewEncoder(&out)
-		encoder.SetEscapeHTML(f == asJSON)
-		_ = encoder.Encode(text) // a string
-		return append(b, out.Bytes()[1:out.Len()-2]...)
-	case asGo:
-		quoted := strconv.Quote(text)
-		return append(b, quoted[1:len(quoted)-1]...)
-	case asQuery, asLowerQuery:
-		return appendURL(b, f == asLowerQuery, &unreserved, text)
-	case asPath, asLowerPath:
-		return appendURL(b, f == asLowerPath, &pathSafe, text)
-	case asLowerHex, asUpperHex:
-		for i := range len(text) {
-			b = appendHex(b, f == asLowerHex, text[i])
-		}
+	if e.alphabet == nil {
 		return b
-	case asBase64, asBase64After1, asBase64After2:
-		return appendBase64(b, base64.RawStdEncoding, f.lead(), text)
-	case asURLBase64, asURLBase64After1, asURLBase64After2:
-		return appendBase64(b, base64.RawURLEncoding, f.lead(), text)
 	}
-	return append(b, text...)
+	const bits = 6 // of one character
+	group := append(make([]byte, e.lead, 64), text...)
+	b = e.alphabet.AppendEncode(b, group)
+	return b[(e.lead*8+bits-1)/bits : len(group)*8/bits]
 }
 
-// appendURL appends a text as [url.QueryEscape] and [url.PathEscape] escape it.
-func appendURL(b []byte, lower bool, keeps *[256]bool, text string) []byte {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case keeps[c]:
-			b = append(b, c)
-		case c == ' ' && !keeps['+']: // in a query
-			b = append(b, '+')
-		default:
-			b = appendHex(append(b, '%'), lower, c)
+// places hides a text in s: as it is, as a query string without other escapes, and encoded together
+// with other bytes. The scan of escaped text finds the escaped forms. Its time does not depend on
+// the length of a text that is not in s: it then searches the beginnings of the encoded forms only.
+func (t *scanner) places(text string) {
+	if len(text) < minText {
+		return
+	}
+	t.copies(text, false, false)
+	if strings.Contains(text, " ") {
+		t.copies(strings.ReplaceAll(text, " ", "+"), false, false)
+	}
+	var room [64]byte
+	for _, e := range encoders {
+		head := e.append(room[:0], text[:min(len(text), headText)])
+		if strings.Contains(t.s, string(head[:min(len(head), minCut)])) {
+			t.copies(string(e.append(nil, text)), e.lead > 0,
+				e.alphabet != nil && (e.lead+len(text))%3 > 0)
 		}
 	}
-	return b
 }
 
-func appendHex(b []byte, lower bool, c byte) []byte {
-	digits := "0123456789ABCDEF"
-	if lower {
-		digits = "0123456789abcdef"
+// copies hides a form of a text in s, and one at the end of s that was cut. The characters of
+// base64 before and behind it may have bits of the text too.
+func (t *scanner) copies(form string, before, behind bool) {
+	hide := func(from, to int) {
+		if before && base64Letters[at(t.s, from-1)] {
+			from--
+		}
+		if behind && base64Letters[at(t.s, to)] {
+			to++
+		}
+		t.hide(from, to, Mask)
 	}
-	return append(b, digits[c>>4], digits[c&0xf])
+	head := form[:min(minCut, len(form))]
+	if t.sources != nil { // the escapes of one character may have minCut bytes
+		head = form[:1]
+	}
+	if !strings.Contains(t.s, head) { // as most texts
+		return
+	}
+	done := 0
+	for i := strings.Index(t.s, form); i >= 0; i = strings.Index(t.s[done:], form) {
+		hide(done+i, done+i+len(form))
+		done += i + len(form)
+	}
+	for i := max(done, len(t.s)-len(form)+1); i < len(t.s); i++ {
+		next := strings.Index(t.s[i:], head)
+		if next < 0 || t.source(len(t.s))-t.source(i+next) < minCut {
+			return
+		}
+		if i += next; strings.HasPrefix(form, t.s[i:]) {
+			hide(i, len(t.s))
+			return
+		}
+	}
 }
 
-// appendBase64 appends the characters that encode a text alone, behind lead bytes of others.
-func appendBase64(b []byte, alphabet *base64.Encoding, lead int, text string) []byte {
-	const bits = 6 // of one character
-	group := append(make([]byte, lead, 64), text...)
-	done := len(b)
-	b = alphabet.AppendEncode(b, group)
-	return append(b[:done], b[done+(lead*8+bits-1)/bits:done+len(group)*8/bits]...)
+// source is the position of s[i] in the text with escapes.
+func (t *scanner) source(i int) int {
+	if t.sources == nil {
+		return i
+	}
+	return t.sources[i]
 }

@@ -30,7 +30,7 @@ type CatalogPatch struct {
 	Active            *bool
 }
 
-var catalogs = table[Catalog]{"catalog", "tool_catalogs",
+var catalogs = table[Catalog]{storechange.Catalog, "catalog", "tool_catalogs",
 	`id, name, description, org_id, team_id, is_active, version, created_at, updated_at`,
 	func(row scanner) (c Catalog, err error) {
 		var org, team sql.Null[int64]
@@ -65,27 +65,17 @@ func (c Catalog) differences(before Catalog) (text string) {
 
 // CreateCatalog creates a catalog without entries: [Global], in an organisation or in a team.
 func (s *Store) CreateCatalog(ctx context.Context, in Scope, name, description string, active bool,
-	by audit.Event) (c Catalog, err error) {
+	by audit.Event) (Catalog, error) {
 	if err := first(in.one("catalog", global, inOrg, inTeam), checkName("catalog", name),
 		checkText("description", description, maxDescription)); err != nil {
 		return Catalog{}, invalid("create catalog", err)
 	}
-	err = s.change(ctx, by, "create catalog", func(t *tx) (_ done, err error) {
-		if err := t.owner(in); err != nil {
-			return done{}, err
-		}
-		org, team := in.columns()
-		at := t.engine.moment(t.now)
-		c, err = catalogs.insert(t, stmt(`INSERT INTO tool_catalogs (name, description, org_id, `+
-			`team_id, is_active, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			name, description, org, team, active, at, at))
-		if err != nil {
-			return done{}, err
-		}
-		return done{storechange.Catalog, c.object(c.Name)}, t.bounded(in.String(), "catalogs",
-			t.limits.catalogsOf(in), in.within(stmt(`SELECT id FROM tool_catalogs WHERE TRUE`)))
-	})
-	return only(c, err)
+	org, team := in.columns()
+	return catalogs.create(ctx, s, in, s.limits.catalogsOf(in), by, func(at any) *statement {
+		return stmt(`INSERT INTO tool_catalogs (name, description, org_id, team_id, is_active, `+
+			`created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			name, description, org, team, active, at, at)
+	}, func(c Catalog) string { return c.object(c.Name) })
 }
 
 // Catalog returns a catalog of a scope, active or not.
@@ -102,7 +92,7 @@ func (s *Store) Catalogs(ctx context.Context, in Scope, page Page[int64]) (
 
 // UpdateCatalog changes a catalog that is still at the version that was read.
 func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, patch CatalogPatch,
-	by audit.Event) (c Catalog, err error) {
+	by audit.Event) (Catalog, error) {
 	problem := checkVersion(version, 1)
 	if patch.Name != nil {
 		problem = first(problem, checkName("catalog", *patch.Name))
@@ -113,13 +103,7 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 	if problem != nil {
 		return Catalog{}, invalid("update catalog", problem)
 	}
-	err = s.change(ctx, by, "update catalog", func(t *tx) (done, error) {
-		before, err := catalogs.current(t, in, id, version)
-		if err != nil {
-			return done{}, err
-		}
-		q := stmt(`UPDATE tool_catalogs SET version = version + 1, updated_at = ?`,
-			t.engine.moment(t.now))
+	return catalogs.modify(ctx, s, in, id, version, by, func(q *statement) {
 		if patch.Name != nil {
 			q.and(`, name = ?`, *patch.Name)
 		}
@@ -129,31 +113,16 @@ func (s *Store) UpdateCatalog(ctx context.Context, in Scope, id, version int64, 
 		if patch.Active != nil {
 			q.and(`, is_active = ?`, *patch.Active)
 		}
-		c, err = catalogs.update(t, q, in, id, version)
-		return done{storechange.Catalog, c.object(before.Name) + c.differences(before)}, err
-	})
-	return only(c, err)
+	}, func(c, before Catalog) string { return c.object(before.Name) + c.differences(before) })
 }
 
 // DeleteCatalog deletes a catalog with its entries. It fails with [ErrConflict] if the catalog
 // has another version, unless version is 0.
 func (s *Store) DeleteCatalog(ctx context.Context, in Scope, id, version int64,
 	by audit.Event) error {
-	if err := checkVersion(version, 0); err != nil {
-		return invalid("delete catalog", err)
-	}
-	return s.change(ctx, by, "delete catalog", func(t *tx) (done, error) {
-		if err := catalogs.hold(t, in, id); err != nil {
-			return done{}, err
-		}
-		with, err := t.count(countable{"entry",
-			stmt(`SELECT count(*) FROM tool_catalog_entries WHERE catalog_id = ?`, id)})
-		if err != nil {
-			return done{}, err
-		}
-		c, err := catalogs.delete(t, in, id, version)
-		return done{storechange.Catalog, c.object(c.Name) + with}, err
-	})
+	return catalogs.remove(ctx, s, in, id, version, by,
+		func(c Catalog) string { return c.object(c.Name) }, []countable{{"entry",
+			stmt(`SELECT count(*) FROM tool_catalog_entries WHERE catalog_id = ?`, id)}})
 }
 
 // ActiveCatalogs returns the active catalogs of a name in any of some scopes. The order has no
@@ -226,7 +195,7 @@ func (s *Store) AddEntry(ctx context.Context, in Scope, catalog int64, tool, mod
 		return Entry{}, invalid("create entry", err)
 	}
 	err = s.change(ctx, by, "create entry", func(t *tx) (done, error) {
-		if err := catalogs.hold(t, in, catalog); err != nil {
+		if err := t.hold(catalogs.found(`id`, in, catalog)); err != nil {
 			return done{}, err
 		}
 		c, err := t.catalogFor(in, catalog)

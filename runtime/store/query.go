@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store/internal/fault"
 )
 
@@ -202,6 +204,7 @@ func (p *prepared) statement(ctx context.Context, query string) *sql.Stmt {
 
 // table is a table of objects that have an id and a version.
 type table[T any] struct {
+	kind                storechange.Kind
 	noun, name, columns string
 	read                func(scanner) (T, error)
 	// within narrows a statement to the objects of a scope.
@@ -242,13 +245,63 @@ func (b table[T]) current(t *tx, in Scope, id, version int64) (T, error) {
 	return one, err
 }
 
-// hold locks an object until the transaction ends.
-func (b table[T]) hold(t *tx, in Scope, id int64) error { return t.hold(b.found(`id`, in, id)) }
+// create runs the INSERT of an object and returns the object. Its place then has at most most of
+// them; 0 is no limit.
+func (b table[T]) create(ctx context.Context, s *Store, in Scope, most int, by audit.Event,
+	insert func(at any) *statement, object func(T) string) (one T, err error) {
+	err = s.change(ctx, by, "create "+b.noun, func(t *tx) (_ done, err error) {
+		if err := t.owner(in); err != nil {
+			return done{}, err
+		}
+		q := insert(t.engine.moment(t.now)).and(`RETURNING ` + b.columns)
+		if one, err = b.read(q.row(t.ctx, t)); err == nil && most > 0 {
+			err = t.bounded(in.String(), b.noun+"s", most,
+				b.within(in, stmt(`SELECT id FROM `+b.name+` WHERE TRUE`)))
+		}
+		return done{b.kind, object(one)}, t.refused(b.noun, err)
+	})
+	return only(one, err)
+}
 
-// insert runs an INSERT and returns the new object.
-func (b table[T]) insert(t *tx, q *statement) (T, error) {
-	one, err := b.read(q.and(`RETURNING `+b.columns).row(t.ctx, t))
-	return one, t.refused(b.noun, err)
+// modify changes an object that still has the version, and returns it. set adds to the UPDATE.
+func (b table[T]) modify(ctx context.Context, s *Store, in Scope, id, version int64, by audit.Event,
+	set func(*statement), object func(now, before T) string) (one T, err error) {
+	err = s.change(ctx, by, "update "+b.noun, func(t *tx) (done, error) {
+		before, err := b.current(t, in, id, version)
+		if err != nil {
+			return done{}, err
+		}
+		q := stmt(`UPDATE `+b.name+` SET version = version + 1, updated_at = ?`,
+			t.engine.moment(t.now))
+		set(q)
+		one, err = b.update(t, q, in, id, version)
+		return done{b.kind, object(one, before)}, err
+	})
+	return only(one, err)
+}
+
+// remove deletes an object, if it has the version, unless that is 0. It counts for the audit the
+// items that are deleted with the object, which is locked before, with the rows of more.
+func (b table[T]) remove(ctx context.Context, s *Store, in Scope, id, version int64, by audit.Event,
+	object func(T) string, items []countable, more ...func() *statement) error {
+	if err := checkVersion(version, 0); err != nil {
+		return invalid("delete "+b.noun, err)
+	}
+	return s.change(ctx, by, "delete "+b.noun, func(t *tx) (done, error) {
+		rows := []*statement{b.found(`id`, in, id)}
+		for _, row := range more {
+			rows = append(rows, row())
+		}
+		if err := t.hold(rows...); err != nil {
+			return done{}, err
+		}
+		with, err := t.count(items)
+		if err != nil {
+			return done{}, err
+		}
+		one, err := b.update(t, stmt(`DELETE FROM `+b.name), in, id, version)
+		return done{b.kind, object(one) + with}, err
+	})
 }
 
 // update runs an UPDATE without its condition and returns the changed object, if it still has the
@@ -268,11 +321,6 @@ func (b table[T]) update(t *tx, q *statement, in Scope, id, version int64) (T, e
 		return one, err
 	}
 	return one, fmt.Errorf("%s %d is at version %d and was %w", b.noun, id, now, ErrConflict)
-}
-
-// delete deletes an object and returns it. Version 0 matches any.
-func (b table[T]) delete(t *tx, in Scope, id, version int64) (T, error) {
-	return b.update(t, stmt(`DELETE FROM `+b.name), in, id, version)
 }
 
 func (b table[T]) missing(id int64) error {
@@ -306,7 +354,7 @@ type countable struct {
 
 // count describes for the audit what is deleted with an object, as in ", with 2 teams and 1
 // member".
-func (t *tx) count(things ...countable) (string, error) {
+func (t *tx) count(things []countable) (string, error) {
 	var counts []string
 	for _, thing := range things {
 		var n int64
@@ -316,7 +364,10 @@ func (t *tx) count(things ...countable) (string, error) {
 		counts = append(counts, plural(n, thing.noun))
 	}
 	last := len(counts) - 1
-	if last == 0 {
+	switch last {
+	case -1:
+		return "", nil
+	case 0:
 		return ", with " + counts[0], nil
 	}
 	return ", with " + strings.Join(counts[:last], ", ") + " and " + counts[last], nil

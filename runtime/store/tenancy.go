@@ -121,7 +121,8 @@ type Org struct {
 	Created, Updated time.Time
 }
 
-var orgs = table[Org]{"organization", "organizations", `id, name, version, created_at, updated_at`,
+var orgs = table[Org]{storechange.Org, "organization", "organizations",
+	`id, name, version, created_at, updated_at`,
 	func(row scanner) (o Org, err error) {
 		return o, row.Scan(&o.ID, &o.Name, &o.Version, moment{&o.Created}, moment{&o.Updated})
 	}, func(_ Scope, q *statement) *statement { return q }}
@@ -134,17 +135,14 @@ func (o Org) object(before string) string {
 // CreateOrg creates an organisation. by names the caller, as for every change: its Issuer,
 // Principal, Client, Role, RequestID and Arguments are recorded with the change. The store fills
 // in the other fields.
-func (s *Store) CreateOrg(ctx context.Context, name string, by audit.Event) (o Org, err error) {
+func (s *Store) CreateOrg(ctx context.Context, name string, by audit.Event) (Org, error) {
 	if err := checkName("organization", name); err != nil {
 		return Org{}, invalid("create organization", err)
 	}
-	err = s.change(ctx, by, "create organization", func(t *tx) (_ done, err error) {
-		at := t.engine.moment(t.now)
-		o, err = orgs.insert(t, stmt(`INSERT INTO organizations (name, created_at, updated_at) `+
-			`VALUES (?, ?, ?)`, name, at, at))
-		return done{storechange.Org, o.object(o.Name)}, err
-	})
-	return only(o, err)
+	return orgs.create(ctx, s, Anywhere, 0, by, func(at any) *statement {
+		return stmt(`INSERT INTO organizations (name, created_at, updated_at) VALUES (?, ?, ?)`,
+			name, at, at)
+	}, func(o Org) string { return o.object(o.Name) })
 }
 
 // Org returns an organisation.
@@ -159,47 +157,28 @@ func (s *Store) Orgs(ctx context.Context, page Page[int64]) ([]Org, bool, error)
 
 // RenameOrg renames an organisation. It fails with [ErrConflict] if it has another version.
 func (s *Store) RenameOrg(ctx context.Context, id, version int64, name string, by audit.Event) (
-	o Org, err error) {
+	Org, error) {
 	if err := first(checkVersion(version, 1), checkName("organization", name)); err != nil {
 		return Org{}, invalid("update organization", err)
 	}
-	err = s.change(ctx, by, "update organization", func(t *tx) (done, error) {
-		before, err := orgs.current(t, Anywhere, id, version)
-		if err != nil {
-			return done{}, err
-		}
-		o, err = orgs.update(t, stmt(`UPDATE organizations SET name = ?, version = version + 1, `+
-			`updated_at = ?`, name, t.engine.moment(t.now)), Anywhere, id, version)
-		return done{storechange.Org, o.object(before.Name)}, err
-	})
-	return only(o, err)
+	return orgs.modify(ctx, s, Anywhere, id, version, by,
+		func(q *statement) { q.and(`, name = ?`, name) },
+		func(o, before Org) string { return o.object(before.Name) })
 }
 
 // DeleteOrg deletes an organisation with its teams, members and catalogs. It fails with
 // [ErrConflict] if it has another version, unless version is 0.
 func (s *Store) DeleteOrg(ctx context.Context, id, version int64, by audit.Event) error {
-	if err := checkVersion(version, 0); err != nil {
-		return invalid("delete organization", err)
+	in := func(table string) *statement {
+		return stmt(`SELECT (SELECT count(*) FROM `+table+` WHERE org_id = ?) + `+
+			`(SELECT count(*) FROM `+table+` WHERE team_id IN `+
+			`(SELECT id FROM teams WHERE org_id = ?))`, id, id)
 	}
-	return s.change(ctx, by, "delete organization", func(t *tx) (done, error) {
-		if err := t.hold(orgs.found(`id`, Anywhere, id),
-			stmt(`SELECT id FROM teams WHERE org_id = ? ORDER BY id`, id)); err != nil {
-			return done{}, err
-		}
-		in := func(table string) *statement {
-			return stmt(`SELECT (SELECT count(*) FROM `+table+` WHERE org_id = ?) + `+
-				`(SELECT count(*) FROM `+table+` WHERE team_id IN `+
-				`(SELECT id FROM teams WHERE org_id = ?))`, id, id)
-		}
-		with, err := t.count(
-			countable{"team", stmt(`SELECT count(*) FROM teams WHERE org_id = ?`, id)},
-			countable{"member", in("memberships")}, countable{"catalog", in("tool_catalogs")})
-		if err != nil {
-			return done{}, err
-		}
-		o, err := orgs.delete(t, Anywhere, id, version)
-		return done{storechange.Org, o.object(o.Name) + with}, err
-	})
+	return orgs.remove(ctx, s, Anywhere, id, version, by,
+		func(o Org) string { return o.object(o.Name) }, []countable{
+			{"team", stmt(`SELECT count(*) FROM teams WHERE org_id = ?`, id)},
+			{"member", in("memberships")}, {"catalog", in("tool_catalogs")}},
+		func() *statement { return stmt(`SELECT id FROM teams WHERE org_id = ? ORDER BY id`, id) })
 }
 
 // Team is a team of an organisation, with its own members and catalogs.
@@ -211,7 +190,8 @@ type Team struct {
 	Created, Updated time.Time
 }
 
-var teams = table[Team]{"team", "teams", `id, org_id, name, version, created_at, updated_at`,
+var teams = table[Team]{storechange.Team, "team", "teams",
+	`id, org_id, name, version, created_at, updated_at`,
 	func(row scanner) (t Team, err error) {
 		return t, row.Scan(&t.ID, &t.Org, &t.Name, &t.Version, moment{&t.Created},
 			moment{&t.Updated})
@@ -229,24 +209,14 @@ func (t Team) object(before string) string {
 
 // CreateTeam creates a team in an organisation.
 func (s *Store) CreateTeam(ctx context.Context, org int64, name string, by audit.Event) (
-	made Team, err error) {
+	Team, error) {
 	if err := checkName("team", name); err != nil {
 		return Team{}, invalid("create team", err)
 	}
-	err = s.change(ctx, by, "create team", func(t *tx) (_ done, err error) {
-		if err := t.owner(InOrg(org)); err != nil {
-			return done{}, err
-		}
-		at := t.engine.moment(t.now)
-		made, err = teams.insert(t, stmt(`INSERT INTO teams (org_id, name, created_at, updated_at) `+
-			`VALUES (?, ?, ?, ?)`, org, name, at, at))
-		if err != nil {
-			return done{}, err
-		}
-		return done{storechange.Team, made.object(made.Name)}, t.bounded(InOrg(org).String(),
-			"teams", t.limits.teams, stmt(`SELECT id FROM teams WHERE org_id = ?`, org))
-	})
-	return only(made, err)
+	return teams.create(ctx, s, InOrg(org), s.limits.teams, by, func(at any) *statement {
+		return stmt(`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (?, ?, ?, ?)`,
+			org, name, at, at)
+	}, func(t Team) string { return t.object(t.Name) })
 }
 
 // Team returns a team, of an organisation or [Anywhere].
@@ -268,43 +238,27 @@ func (s *Store) Teams(ctx context.Context, in Scope, page Page[int64]) ([]Team, 
 
 // RenameTeam renames a team. It fails with [ErrConflict] if the team has another version.
 func (s *Store) RenameTeam(ctx context.Context, in Scope, id, version int64, name string,
-	by audit.Event) (made Team, err error) {
+	by audit.Event) (Team, error) {
 	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 1),
 		checkName("team", name)); err != nil {
 		return Team{}, invalid("update team", err)
 	}
-	err = s.change(ctx, by, "update team", func(t *tx) (done, error) {
-		before, err := teams.current(t, in, id, version)
-		if err != nil {
-			return done{}, err
-		}
-		made, err = teams.update(t, stmt(`UPDATE teams SET name = ?, version = version + 1, `+
-			`updated_at = ?`, name, t.engine.moment(t.now)), in, id, version)
-		return done{storechange.Team, made.object(before.Name)}, err
-	})
-	return only(made, err)
+	return teams.modify(ctx, s, in, id, version, by,
+		func(q *statement) { q.and(`, name = ?`, name) },
+		func(t, before Team) string { return t.object(before.Name) })
 }
 
 // DeleteTeam deletes a team with its members and catalogs. It fails with [ErrConflict] if the
 // team has another version, unless version is 0.
 func (s *Store) DeleteTeam(ctx context.Context, in Scope, id, version int64,
 	by audit.Event) error {
-	if err := first(in.one("team", anywhere, inOrg), checkVersion(version, 0)); err != nil {
+	if err := in.one("team", anywhere, inOrg); err != nil {
 		return invalid("delete team", err)
 	}
-	return s.change(ctx, by, "delete team", func(t *tx) (done, error) {
-		if err := teams.hold(t, in, id); err != nil {
-			return done{}, err
-		}
-		with, err := t.count(
-			countable{"member", stmt(`SELECT count(*) FROM memberships WHERE team_id = ?`, id)},
-			countable{"catalog", stmt(`SELECT count(*) FROM tool_catalogs WHERE team_id = ?`, id)})
-		if err != nil {
-			return done{}, err
-		}
-		gone, err := teams.delete(t, in, id, version)
-		return done{storechange.Team, gone.object(gone.Name) + with}, err
-	})
+	return teams.remove(ctx, s, in, id, version, by,
+		func(t Team) string { return t.object(t.Name) }, []countable{
+			{"member", stmt(`SELECT count(*) FROM memberships WHERE team_id = ?`, id)},
+			{"catalog", stmt(`SELECT count(*) FROM tool_catalogs WHERE team_id = ?`, id)}})
 }
 
 // TeamName identifies a team by the name of its organisation and its own name.
@@ -364,7 +318,7 @@ type Membership struct {
 	Created, Updated time.Time
 }
 
-var members = table[Membership]{"member", "memberships",
+var members = table[Membership]{storechange.Member, "member", "memberships",
 	`id, org_id, team_id, issuer, subject, standing, version, created_at, updated_at`,
 	func(row scanner) (m Membership, err error) {
 		var org, team sql.Null[int64]
@@ -386,27 +340,17 @@ func (m Membership) object(before access.Standing) string {
 
 // AddMember adds a user to an organisation or a team.
 func (s *Store) AddMember(ctx context.Context, in Scope, issuer, subject string,
-	standing access.Standing, by audit.Event) (m Membership, err error) {
+	standing access.Standing, by audit.Event) (Membership, error) {
 	if err := first(in.one("member", inOrg, inTeam), checkIdentity(issuer, subject),
 		checkStanding(standing)); err != nil {
 		return Membership{}, invalid("create member", err)
 	}
-	err = s.change(ctx, by, "create member", func(t *tx) (_ done, err error) {
-		if err := t.owner(in); err != nil {
-			return done{}, err
-		}
-		org, team := in.columns()
-		at := t.engine.moment(t.now)
-		m, err = members.insert(t, stmt(`INSERT INTO memberships (org_id, team_id, issuer, subject, `+
-			`standing, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			org, team, issuer, subject, string(standing), at, at))
-		if err != nil {
-			return done{}, err
-		}
-		return done{storechange.Member, m.object(standing)}, t.bounded(in.String(), "members",
-			t.limits.members, in.within(stmt(`SELECT id FROM memberships WHERE TRUE`)))
-	})
-	return only(m, err)
+	org, team := in.columns()
+	return members.create(ctx, s, in, s.limits.members, by, func(at any) *statement {
+		return stmt(`INSERT INTO memberships (org_id, team_id, issuer, subject, standing, `+
+			`created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			org, team, issuer, subject, string(standing), at, at)
+	}, func(m Membership) string { return m.object(m.Standing) })
 }
 
 // Member returns a membership of an organisation, of a team or [Anywhere].
@@ -430,36 +374,25 @@ func (s *Store) Members(ctx context.Context, in Scope, page Page[int64]) (
 // UpdateMember changes the standing of a member. It fails with [ErrConflict] if the membership
 // has another version.
 func (s *Store) UpdateMember(ctx context.Context, in Scope, id, version int64,
-	standing access.Standing, by audit.Event) (m Membership, err error) {
+	standing access.Standing, by audit.Event) (Membership, error) {
 	if err := first(in.one("member", anywhere, inOrg, inTeam), checkVersion(version, 1),
 		checkStanding(standing)); err != nil {
 		return Membership{}, invalid("update member", err)
 	}
-	err = s.change(ctx, by, "update member", func(t *tx) (done, error) {
-		before, err := members.current(t, in, id, version)
-		if err != nil {
-			return done{}, err
-		}
-		m, err = members.update(t, stmt(`UPDATE memberships SET standing = ?, `+
-			`version = version + 1, updated_at = ?`, string(standing), t.engine.moment(t.now)),
-			in, id, version)
-		return done{storechange.Member, m.object(before.Standing)}, err
-	})
-	return only(m, err)
+	return members.modify(ctx, s, in, id, version, by,
+		func(q *statement) { q.and(`, standing = ?`, string(standing)) },
+		func(m, before Membership) string { return m.object(before.Standing) })
 }
 
 // RemoveMember deletes a membership. It fails with [ErrConflict] if the membership has another
 // version, unless version is 0.
 func (s *Store) RemoveMember(ctx context.Context, in Scope, id, version int64,
 	by audit.Event) error {
-	if err := first(in.one("member", anywhere, inOrg, inTeam),
-		checkVersion(version, 0)); err != nil {
+	if err := in.one("member", anywhere, inOrg, inTeam); err != nil {
 		return invalid("delete member", err)
 	}
-	return s.change(ctx, by, "delete member", func(t *tx) (done, error) {
-		m, err := members.delete(t, in, id, version)
-		return done{storechange.Member, m.object(m.Standing)}, err
-	})
+	return members.remove(ctx, s, in, id, version, by,
+		func(m Membership) string { return m.object(m.Standing) }, nil)
 }
 
 // Memberships returns all memberships of a user, in the order of their ids.

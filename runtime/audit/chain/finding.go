@@ -79,19 +79,22 @@ func (f Finding) String() string {
 const (
 	cureMissing = "find the files or rows that have them; if older files were deleted as " +
 		"configured, pass the last checkpoint before them with --since"
-	cureAltered   = "compare it with another copy of the trail; do not trust its content"
 	cureReordered = "compare the order with another copy of the trail"
-	cureTwice     = "pass each file once, and a trail in one form; if the file itself has " +
-		"duplicates, compare it with another copy"
-	cureForeign   = "use the key of the server that wrote it; if this is the key, the record is forged"
-	cureUnchained = "trust it only as far as its storage; if the trail is older than its chain, " +
-		"pass --unchained"
-	cureTorn   = "none needed: the record was never acknowledged"
-	cureForged = "compare it with another copy of the trail; pruning and deleting old files leave " +
+	cureForged    = "compare it with another copy of the trail; pruning and deleting old files leave " +
 		"no such record, so it may be forged"
-	cureEmpty = "check the input: an earlier verified trail has records, and a failed " +
-		"export has none"
-	cureNoOutcome = "the server was killed, its sink failed, or the call is still running: find " +
-		"out its effects before you repeat it"
-	cureUnproven = "none needed, or pass an earlier checkpoint and the earlier files"
 )
+
+var cures = map[Kind]string{
+	Missing: cureMissing, CutOff: cureMissing, Reordered: cureReordered, Disordered: cureReordered,
+	Altered: "compare it with another copy of the trail; do not trust its content",
+	Duplicated: "pass each file once, and a trail in one form; if the file itself has " +
+		"duplicates, compare it with another copy",
+	Foreign: "use the key of the server that wrote it; if this is the key, the record is forged",
+	Unchained: "trust it only as far as its storage; if the trail is older than its chain, " +
+		"pass --unchained",
+	Torn:  "none needed: the record was never acknowledged",
+	Empty: "check the input: an earlier verified trail has records, and a failed export has none",
+	NoOutcome: "the server was killed, its sink failed, or the call is still running: find " +
+		"out its effects before you repeat it",
+	Unproven: "none needed, or pass an earlier checkpoint and the earlier files",
+}

@@ -87,9 +87,8 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 			return v.Report, err
 		}
 		if v.runs > maxRuns || len(v.chains) > maxChains {
-			v.find(Finding{Kind: Disordered, Source: r.Source, Line: r.Line,
-				What: "the records have lost their order; verify did not read the rest",
-				Cure: cureReordered})
+			v.find(r.at(nil).as(Disordered,
+				"the records have lost their order; verify did not read the rest"))
 			break
 		}
 		v.record(r)
@@ -98,8 +97,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool {
 		return f.Kind == Unproven
 	}) {
-		v.find(Finding{Kind: Empty, What: "the key verifies no record",
-			Cure: cureEmpty})
+		v.find(Finding{}.as(Empty, "the key verifies no record"))
 	}
 	return v.Report, nil
 }
@@ -161,11 +159,23 @@ type run struct {
 	firstMAC    audit.MAC
 	previous    *audit.Link
 	cut         []audit.Link
-	source      string
-	line        int
-	jump        bool // it began with a gap after another record of the same source
-	endSource   string
-	endLine     int
+	start, end  Finding // the places of the first and the last record
+	jump        bool    // it began with a gap after another record of the same source
+}
+
+// at is the place of a record for findings.
+func (r Record) at(link *audit.Link) Finding {
+	f := Finding{Source: r.Source, Line: r.Line}
+	if link != nil {
+		f.Chain, f.Seq = link.ID, link.Seq
+	}
+	return f
+}
+
+// as is a finding at this place.
+func (f Finding) as(kind Kind, what string) Finding {
+	f.Kind, f.What, f.Cure = kind, what, cures[kind]
+	return f
 }
 
 func (v *verifier) find(f Finding) {
@@ -182,8 +192,8 @@ func (v *verifier) genuine(p Checkpoint) bool {
 		v.vouched[spot{p.Chain, p.Seq}] = p.MAC
 		return true
 	}
-	v.find(Finding{Kind: Foreign, Chain: p.Chain, Seq: p.Seq,
-		What: "this checkpoint was made with another key, or was altered", Cure: cureForeign})
+	v.find(Finding{Chain: p.Chain, Seq: p.Seq}.as(Foreign,
+		"this checkpoint was made with another key, or was altered"))
 	return false
 }
 
@@ -211,17 +221,14 @@ func (v *verifier) record(r Record) {
 	link := read.Chain
 	switch {
 	case err != nil && r.Unfinished:
-		v.find(Finding{Kind: Torn, Source: r.Source, Line: r.Line,
-			What: "the last line is incomplete", Cure: cureTorn})
+		v.find(r.at(nil).as(Torn, "the last line is incomplete"))
 		return
 	case err != nil:
-		v.find(Finding{Kind: Altered, Source: r.Source, Line: r.Line, What: err.Error(),
-			Cure: cureAltered})
+		v.find(r.at(nil).as(Altered, err.Error()))
 		return
 	case link == nil:
 		if !v.unchained && v.loose != r.Source {
-			v.find(Finding{Kind: Unchained, Source: r.Source, Line: r.Line,
-				What: "from here on, records have no chain", Cure: cureUnchained})
+			v.find(r.at(nil).as(Unchained, "from here on, records have no chain"))
 		}
 		v.loose = r.Source
 		return
@@ -256,10 +263,7 @@ func (v *verifier) pair(r Record, is record) {
 	}
 	if change > 0 {
 		const format = "request %.40q called %.128q, but the trail has no outcome"
-		o.found = Finding{
-			Kind: NoOutcome, Source: r.Source, Line: r.Line, Chain: is.Chain.ID, Seq: is.Chain.Seq,
-			What: fmt.Sprintf(format, is.RequestID, is.Tool), Cure: cureNoOutcome,
-		}
+		o.found = r.at(is.Chain).as(NoOutcome, fmt.Sprintf(format, is.RequestID, is.Tool))
 	}
 	if o.n += change; o.n == 0 {
 		delete(v.open, is.RequestID)
@@ -284,14 +288,13 @@ func (v *verifier) unfinished() {
 
 // place puts a record where it belongs in its chain.
 func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Link) {
-	same := h.current != nil && h.source == r.Source
+	at, same := r.at(link), h.current != nil && h.source == r.Source
 	into := h.current
 	if into == nil || into.last+1 != link.Seq || link.Seq == h.limit {
 		into = nil
 		for _, one := range h.runs {
 			if one.first <= link.Seq && link.Seq <= one.last {
-				v.find(Finding{Kind: Duplicated, Source: r.Source, Line: r.Line, Chain: h.id,
-					Seq: link.Seq, What: "another record has this number", Cure: cureTwice})
+				v.find(at.as(Duplicated, "another record has this number"))
 				return
 			}
 			if one.last+1 == link.Seq {
@@ -299,28 +302,21 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 			}
 		}
 	}
-	at := func(kind Kind, what, cure string) Finding {
-		return Finding{Kind: kind, Source: r.Source, Line: r.Line, Chain: h.id, Seq: link.Seq,
-			What: what, Cure: cure}
-	}
 	digest := digestOf(r.Text)
 	mac, vouched := v.vouched[spot{h.id, link.Seq}]
 	anchored := vouched && mac == link.MAC
 	if vouched && !anchored {
-		v.find(at(Altered, "a checkpoint has another record with this number", cureAltered))
+		v.find(at.as(Altered, "a checkpoint has another record with this number"))
 	}
 	if into != nil {
 		if same && into != h.current {
-			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last),
-				cureReordered))
+			v.find(at.as(Reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
 			if h.current.first == link.Seq+1 {
 				h.current.jump = false // it is this one that is out of place
 			}
 		}
-		v.prove(h, into.mac, digest, link.MAC,
-			at(Altered, "the record or the one before it was altered",
-				cureAltered), cut, nil)
-		into.last, into.mac, into.endSource, into.endLine = link.Seq, link.MAC, r.Source, r.Line
+		v.prove(h, into.mac, digest, link.MAC, at.as(Altered, alteredPair), cut, nil)
+		into.last, into.mac, into.end = link.Seq, link.MAC, at
 		into.anchored = into.anchored || anchored
 		h.follow(into, r.Source)
 		return
@@ -328,21 +324,19 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	jump := false
 	if same {
 		if jump = link.Seq > h.current.last; !jump {
-			v.find(at(Reordered, fmt.Sprintf("it comes after record %d", h.current.last),
-				cureReordered))
+			v.find(at.as(Reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
 		}
 	}
 	begun := &run{
 		first: link.Seq, last: link.Seq, mac: link.MAC, pending: link.Seq > 1, digest: digest,
 		firstMAC: link.MAC, previous: link.Previous, cut: cut,
-		anchored: anchored, source: r.Source, line: r.Line, jump: jump, endSource: r.Source,
-		endLine: r.Line,
+		anchored: anchored, start: at, end: at, jump: jump,
 	}
 	h.runs = append(h.runs, begun)
 	v.runs = max(v.runs, len(h.runs))
 	if !begun.pending {
 		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC,
-			at(Altered, "the record was altered", cureAltered), cut, link.Previous)
+			at.as(Altered, "the record was altered"), cut, link.Previous)
 	}
 	h.follow(begun, r.Source)
 }
@@ -441,12 +435,12 @@ func (v *verifier) byCuts(chains []*history) {
 	}
 }
 
+const alteredPair = "the record or the one before it was altered"
+
 func (v *verifier) settle(h *history, r *run, before audit.MAC) bool {
 	r.pending = false
-	r.sure = v.prove(h, before, r.digest, r.firstMAC, Finding{
-		Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-		What: "the record or the one before it was altered", Cure: cureAltered,
-	}, r.cut, r.previous)
+	r.sure = v.prove(h, before, r.digest, r.firstMAC, r.start.as(Altered, alteredPair), r.cut,
+		r.previous)
 	return r.sure
 }
 
@@ -477,12 +471,8 @@ func (v *verifier) begins(h *history, r *run) bool {
 // gaps reports the missing records within a chain, or before it.
 func (v *verifier) gaps(h *history) {
 	if h.proven == 0 && h.altered > 0 {
-		r := h.runs[0]
-		v.find(Finding{
-			Kind: Foreign, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-			What: fmt.Sprintf("the key verifies none of the %d records of this chain: they have another "+
-				"key, or all were altered", h.altered), Cure: cureForeign,
-		})
+		v.find(h.runs[0].start.as(Foreign, fmt.Sprintf("the key verifies none of the %d records of "+
+			"this chain: they have another key, or all were altered", h.altered)))
 	}
 	next := int64(1)
 	var held *run // the last one whose beginning is proven
@@ -491,21 +481,18 @@ func (v *verifier) gaps(h *history) {
 		if held != nil { // a cut takes the oldest records, and all of them at once
 			from = max(next, v.since[h.id]+1)
 		}
-		switch {
+		switch f := r.start; {
 		case r.first > from:
-			v.find(Finding{Kind: Missing, Source: r.source, Line: r.line, Chain: h.id, Seq: from,
-				What: before(from, r.first-1), Cure: cureMissing})
+			f.Seq = from
+			v.find(f.as(Missing, before(from, r.first-1)))
 		case r.jump && r.first == next:
-			v.find(Finding{Kind: Reordered, Source: r.source, Line: r.line, Chain: h.id,
-				Seq: r.first, What: "the records before it are elsewhere", Cure: cureReordered})
+			v.find(f.as(Reordered, "the records before it are elsewhere"))
 		case r.pending && (r.first > v.since[h.id] || !r.anchored):
-			v.find(Finding{Kind: Altered, Source: r.source, Line: r.line, Chain: h.id, Seq: r.first,
-				What: "it is in a deleted part of the chain, and cannot be verified",
-				Cure: cureForged})
+			f = f.as(Altered, "it is in a deleted part of the chain, and cannot be verified")
+			f.Cure = cureForged
+			v.find(f)
 		case r.pending:
-			v.find(Finding{Kind: Unproven, Source: r.source, Line: r.line, Chain: h.id,
-				Seq: r.first, What: "the record before it is missing, so this one cannot be verified",
-				Cure: cureUnproven})
+			v.find(f.as(Unproven, "the record before it is missing, so this one cannot be verified"))
 		}
 		if r.sure {
 			held = r
@@ -513,12 +500,10 @@ func (v *verifier) gaps(h *history) {
 		next = r.last + 1
 	}
 	if cut := v.cuts[h.id]; held != nil && held.last < cut && cut > v.since[h.id] {
-		v.find(Finding{
-			Kind: CutOff, Source: held.endSource, Line: held.endLine, Chain: h.id, Seq: held.last +
-				1,
-			What: fmt.Sprintf("the deleted part ends with record %d, but the deletion was recorded up to %d",
-				held.last, cut), Cure: cureMissing,
-		})
+		f := held.end
+		f.Seq = held.last + 1
+		v.find(f.as(CutOff, fmt.Sprintf("the deleted part ends with record %d, but the deletion was "+
+			"recorded up to %d", held.last, cut)))
 	}
 }
 
@@ -536,16 +521,14 @@ func (v *verifier) tail(id string) {
 		return
 	}
 	if h == nil {
-		v.find(Finding{Kind: Missing, Chain: id, Seq: 1,
-			What: fmt.Sprintf("all its records up to %d are missing, but %s proves them", want.seq,
-				want.by), Cure: cureMissing})
+		v.find(Finding{Chain: id, Seq: 1}.as(Missing, fmt.Sprintf(
+			"all its records up to %d are missing, but %s proves them", want.seq, want.by)))
 		return
 	}
 	if last := h.runs[len(h.runs)-1]; last.last < want.seq {
-		v.find(Finding{
-			Kind: CutOff, Source: last.endSource, Line: last.endLine, Chain: id, Seq: last.last + 1,
-			What: fmt.Sprintf("it ends with record %d, but %s proves records up to %d", last.last,
-				want.by, want.seq), Cure: cureMissing,
-		})
+		f := last.end
+		f.Seq = last.last + 1
+		v.find(f.as(CutOff, fmt.Sprintf("it ends with record %d, but %s proves records up to %d",
+			last.last, want.by, want.seq)))
 	}
 }

@@ -41,6 +41,11 @@ type cached[T any] struct {
 	held   held[T]
 }
 
+func newCached[T any](i *issuer, what string, load func(context.Context) (T, error)) *cached[T] {
+	return &cached[T]{what: what + i.settings.URL, load: load, period: i.settings.KeyPeriod,
+		stale: i.settings.StalePeriod, interval: refreshInterval, log: i.log}
+}
+
 // held is one state of a cached value.
 type held[T any] struct {
 	value T

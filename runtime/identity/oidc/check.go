@@ -14,7 +14,7 @@ import (
 // check names every setting that cannot work, and where it stands.
 func (o Options) check() error {
 	var p problems
-	p.place("Resource.URL", func() error { return checkURL(o.Resource.URL) })
+	p.place("Resource.URL", checkURL(o.Resource.URL))
 	for _, scope := range o.Resource.Scopes {
 		if !isScope(scope) {
 			p.add("Resource.Scopes has %q, which is not a scope: use visible ASCII without quotes and "+
@@ -22,8 +22,7 @@ func (o Options) check() error {
 		}
 	}
 	for i, server := range o.Resource.AuthorizationServers {
-		at := fmt.Sprintf("Resource.AuthorizationServers[%d]", i)
-		p.place(at, func() error { return checkURL(server) })
+		p.place(fmt.Sprintf("Resource.AuthorizationServers[%d]", i), checkURL(server))
 	}
 	if o.Leeway < 0 || o.Leeway > maxLeeway {
 		p.add("Leeway is %s: use at most %s, or 0 for %s", o.Leeway, maxLeeway, DefaultLeeway)
@@ -52,9 +51,9 @@ func (o Options) check() error {
 }
 
 func (i Issuer) check(p *problems) {
-	p.place("URL", func() error { return checkURL(i.URL) })
+	p.place("URL", checkURL(i.URL))
 	if i.KeysURL != "" {
-		p.place("KeysURL", func() error { return checkEndpoint(i.KeysURL) })
+		p.place("KeysURL", checkEndpoint(i.KeysURL))
 	}
 	if slices.Contains(i.Audiences, "") {
 		p.add("Audiences has an empty element: remove it")
@@ -74,7 +73,7 @@ func (i Issuer) check(p *problems) {
 	}
 	if n := i.Introspection; n != nil {
 		if n.URL != "" {
-			p.place("Introspection.URL", func() error { return checkEndpoint(n.URL) })
+			p.place("Introspection.URL", checkEndpoint(n.URL))
 		}
 		if n.ClientID == "" || n.ClientSecret == "" {
 			p.add("Introspection has no ClientID or no ClientSecret: register this server with the " +
@@ -111,7 +110,7 @@ func (c Claims) check(p *problems) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(paths)) {
-		p.place(name, func() error { return checkPath(paths[name]) })
+		p.place(name, checkPath(paths[name]))
 	}
 	if c.Client != "" && slices.Equal(names(c.Client), []string{"sub"}) {
 		p.add("Claims.Client is the subject, so every token would count as the client's own: write " +
@@ -201,8 +200,8 @@ func (p *problems) add(format string, args ...any) {
 	p.all = append(p.all, fmt.Errorf("oidc: "+p.within+format, args...))
 }
 
-func (p *problems) place(name string, check func() error) {
-	if err := check(); err != nil {
+func (p *problems) place(name string, err error) {
+	if err != nil {
 		p.add("%s %w", name, err)
 	}
 }

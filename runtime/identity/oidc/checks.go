@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -50,16 +51,10 @@ func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, 
 			"bearer token")
 	}
 	now := time.Now()
-	exp, hasExp, err := date(c, "exp")
-	if err != nil {
-		return time.Time{}, err
-	}
-	nbf, _, err := date(c, "nbf")
-	if err != nil {
-		return time.Time{}, err
-	}
-	iat, hasIat, err := date(c, "iat")
-	if err != nil {
+	exp, hasExp, err1 := date(c, "exp")
+	nbf, _, err2 := date(c, "nbf")
+	iat, hasIat, err3 := date(c, "iat")
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return time.Time{}, err
 	}
 	end := exp.Add(leeway)
@@ -80,7 +75,7 @@ func (i *issuer) checkTimes(c map[string]any, leeway time.Duration) (time.Time, 
 		}
 	}
 	if !hasExp {
-		return time.Time{}, nil
+		end = time.Time{}
 	}
 	return end, nil
 }

@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ecdsa"
@@ -122,7 +123,7 @@ func (e *ExchangeError) Error() string { return "no access to another service fo
 // NewExchange returns an exchange. Its errors name each option that cannot work.
 func NewExchange(o ExchangeOptions) (*Exchange, error) {
 	p := problems{within: "ExchangeOptions."}
-	p.place("TokenURL", func() error { return checkEndpoint(o.TokenURL) })
+	p.place("TokenURL", checkEndpoint(o.TokenURL))
 	if o.ClientID == "" {
 		p.add("ClientID is empty: register this server with the issuer")
 	}
@@ -133,15 +134,13 @@ func NewExchange(o ExchangeOptions) (*Exchange, error) {
 		p.add("Method is %d: use oidc.Basic or oidc.Post", int(o.Method))
 	}
 	o.checkTarget(&p)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	x := &Exchange{o: o, web: newFetcher(o.Client).client}
 	if o.PrivateKey != nil {
 		var err error
 		if x.signer, err = o.PrivateKey.signer(); err != nil {
 			p.add("PrivateKey %w", err)
 		}
-	}
-	if x.o.Logger == nil {
-		x.o.Logger = slog.Default()
 	}
 	x.cache = loader.New(loader.Config[*exchanged, *oauth2.Token]{
 		Key: func(e *exchanged) string { return string(e.key[:]) }, Load: x.load,
@@ -377,12 +376,9 @@ func (k *PrivateKey) signer() (jose.Signer, error) {
 
 // assertion returns a JWT that authenticates the client (RFC 7523, section 3).
 func (x *Exchange) assertion() (string, error) {
-	now, aud := time.Now(), x.o.PrivateKey.Audience
-	if aud == "" {
-		aud = x.o.TokenURL
-	}
-	claims, err := json.Marshal(map[string]any{"iss": x.o.ClientID, "sub": x.o.ClientID, "aud": aud,
-		"jti": rand.Text(), "iat": now.Unix(), "nbf": now.Unix(),
+	now := time.Now()
+	claims, err := json.Marshal(map[string]any{"iss": x.o.ClientID, "sub": x.o.ClientID,
+		"aud": cmp.Or(x.o.PrivateKey.Audience, x.o.TokenURL), "jti": rand.Text(), "iat": now.Unix(), "nbf": now.Unix(),
 		"exp": now.Add(assertionPeriod).Unix()})
 	if err != nil {
 		return "", err

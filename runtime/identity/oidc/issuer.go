@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
@@ -36,24 +36,12 @@ func newIssuer(s Issuer, o Options, web fetcher) *issuer {
 	if len(s.Algorithms) == 0 {
 		s.Algorithms = acceptable()
 	}
-	for _, d := range []struct {
-		value *time.Duration
-		zero  time.Duration
-	}{{&s.KeyPeriod, defaultKeyPeriod}, {&s.StalePeriod, defaultStalePeriod}} {
-		if *d.value == 0 {
-			*d.value = d.zero
-		}
-	}
+	s.KeyPeriod = cmp.Or(s.KeyPeriod, defaultKeyPeriod)
+	s.StalePeriod = cmp.Or(s.StalePeriod, defaultStalePeriod)
 	i := &issuer{settings: s, resource: o.Resource, log: o.Logger, web: web,
 		unknown: make(chan struct{}, maxUnknown)}
-	i.metadata = &cached[metadata]{
-		what: "the metadata of " + s.URL, load: i.discover, period: s.KeyPeriod,
-		stale: s.StalePeriod, interval: refreshInterval, log: o.Logger,
-	}
-	i.keys = &cached[[]key]{
-		what: "the keys of " + s.URL, load: i.fetchKeys, period: s.KeyPeriod,
-		stale: s.StalePeriod, interval: refreshInterval, log: o.Logger,
-	}
+	i.metadata = newCached(i, "the metadata of ", i.discover)
+	i.keys = newCached(i, "the keys of ", i.fetchKeys)
 	if s.Introspection != nil {
 		i.introspector = newIntrospector(*s.Introspection, i, o.Leeway)
 	}

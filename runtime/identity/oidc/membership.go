@@ -1,6 +1,7 @@
 package oidc
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -26,14 +27,8 @@ type Memberships struct {
 // ranks are the standings, lowest first.
 var ranks = []access.Standing{access.Member, access.Lead, access.Admin, access.Owner}
 
-func rank(s access.Standing) int {
-	for i, known := range ranks {
-		if s == known {
-			return i + 1
-		}
-	}
-	return 0
-}
+// rank is 0 for an unknown standing.
+func rank(s access.Standing) int { return slices.Index(ranks, s) + 1 }
 
 // read returns the memberships of a claim, each name once with its highest standing, in the
 // order in which a list has them.
@@ -51,7 +46,7 @@ func (m Memberships) read(c map[string]any) []access.Membership {
 			case string:
 				found.add(item, access.Member)
 			case map[string]any:
-				name, _ := at(item, m.path(m.Name, "name")).(string)
+				name, _ := at(item, cmp.Or(m.Name, "name")).(string)
 				found.add(name, m.standing(item))
 			}
 		}
@@ -75,7 +70,7 @@ func (m Memberships) reads(v any) bool {
 			o, isObject := item.(map[string]any)
 			name := item
 			if isObject {
-				name = at(o, m.path(m.Name, "name"))
+				name = at(o, cmp.Or(m.Name, "name"))
 			}
 			return name == nil || !isText(name) || isObject && !m.readsStanding(o)
 		})
@@ -92,27 +87,14 @@ func (m Memberships) reads(v any) bool {
 }
 
 func (m Memberships) readsStanding(o map[string]any) bool {
-	return areTexts(at(o, m.path(m.Standing, "standing")))
-}
-
-func (Memberships) path(configured, usual string) string {
-	if configured != "" {
-		return configured
-	}
-	return usual
+	return areTexts(at(o, cmp.Or(m.Standing, "standing")))
 }
 
 // standing is that of an object, which need not have one.
 func (m Memberships) standing(o map[string]any) access.Standing {
-	var v any = o
-	for _, name := range names(m.path(m.Standing, "standing")) {
-		holder, ok := v.(map[string]any)
-		if !ok {
-			return "" // something stands there, and it is not what was agreed
-		}
-		if v, ok = holder[name]; !ok {
-			return access.Member
-		}
+	v, present := find(o, cmp.Or(m.Standing, "standing"))
+	if !present {
+		return access.Member
 	}
 	return m.highest(v)
 }

@@ -48,6 +48,7 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -163,6 +164,7 @@ var (
 // New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.
 // A source with errors accepts no token.
 func New(o Options) *Source {
+	o.Leeway, o.Logger = cmp.Or(o.Leeway, DefaultLeeway), cmp.Or(o.Logger, slog.Default())
 	s := &Source{resource: o.Resource, leeway: o.Leeway, broken: o.check()}
 	s.resource.Scopes = slices.Clone(o.Resource.Scopes)
 	s.resource.AuthorizationServers = slices.Clone(o.Resource.AuthorizationServers)
@@ -171,13 +173,6 @@ func New(o Options) *Source {
 	}
 	if s.broken != nil {
 		return s
-	}
-	if s.leeway == 0 {
-		s.leeway = DefaultLeeway
-	}
-	o.Leeway = s.leeway
-	if o.Logger == nil {
-		o.Logger = slog.Default()
 	}
 	web := newFetcher(o.Client)
 	for _, settings := range o.Issuers {
@@ -231,13 +226,11 @@ func (s *Source) Fetch(ctx context.Context) error {
 	}
 	var errs []error
 	for _, i := range s.issuers {
-		if _, err := i.keys.get(ctx); err != nil {
-			errs = append(errs, err)
-		}
+		_, err := i.keys.get(ctx)
+		errs = append(errs, err)
 		if i.introspector != nil {
-			if _, err := i.introspector.endpoint(ctx); err != nil {
-				errs = append(errs, err)
-			}
+			_, err = i.introspector.endpoint(ctx)
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

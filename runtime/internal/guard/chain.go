@@ -23,10 +23,10 @@ import (
 func (g *Guard) steps() []step {
 	return []step{
 		// A panic of any later step becomes an internal error.
-		// TestMessageAtWhichTheGuardPanicsIsACrash
+		// TestScenarios/observe-outcomes
 		g.recoverPanics,
 		// The observer gets each message with a caller, before its decision.
-		// TestObserverGetsTheOutcomeOfEachMessage
+		// TestScenarios/observe-outcomes
 		g.observe,
 		// Nothing runs or leaves after the credential has ended.
 		// TestScenarios/credentials-end
@@ -64,10 +64,10 @@ func (g *Guard) steps() []step {
 		// it. TestScenarios/audit-intent
 		g.intend,
 		// Middleware gets the run of a task, and not the request that creates it.
-		// TestInterceptorsGetTheRunsOfTasks
+		// TestScenarios/tasks-intercepted
 		g.createTask,
 		// Foreign code between here and the handlers may end its goroutine, or not return.
-		// TestMiddlewareThatEndsItsGoroutineIsACrash
+		// TestScenarios/intercept-unruly
 		g.contain,
 		// Middleware gets what is allowed, and nothing else. TestInterceptorsGetAllowedMessages
 		g.intercept,
@@ -79,9 +79,9 @@ func (g *Guard) taskSteps() []step {
 	return []step{
 		// Progress becomes the status message of the task. TestScenarios/tasks
 		g.notify,
-		// As above. TestMiddlewareThatEndsItsGoroutineIsACrash
+		// As above. TestScenarios/intercept-unruly
 		g.contain,
-		// As above. TestInterceptorsGetTheRunsOfTasks
+		// As above. TestScenarios/tasks-intercepted
 		g.intercept,
 	}
 }

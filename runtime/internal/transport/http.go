@@ -139,7 +139,7 @@ func (h *Handler) steps() []step {
 		h.readAccept,
 		h.describe,
 		// An unknown user of the host cannot tell whether a session exists.
-		// TestIdentityWithoutAHostUserIsNeverServedByRole
+		// TestScenarios/host-strangers
 		h.attachHost,
 		// The version decides whether the message has a session, and its own checks.
 		// TestScenarios/fault-versions
