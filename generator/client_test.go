@@ -63,7 +63,7 @@ func clientsInProcess(t *testing.T, dir string) {
 	for first := range 2 {
 		result, err := generator.Run(loadtest.Context(t), options)
 		if err != nil || len(result.Diagnostics) > 0 {
-			t.Fatal(err, result.Diagnostics.Err())
+			t.Fatal(err, result.Diagnostics)
 		}
 		changed, err := result.Write()
 		if err != nil || (len(changed) > 0) != (first == 0) {

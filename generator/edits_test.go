@@ -116,7 +116,7 @@ func generated(t *testing.T, files []txtar.File, sources ...string) map[string]s
 		t.Fatal(err)
 	}
 	if len(result.Diagnostics) > 0 {
-		t.Fatal(result.Diagnostics.Err())
+		t.Fatal(result.Diagnostics)
 	}
 	content := map[string]string{}
 	for _, f := range result.Files {
@@ -134,7 +134,7 @@ func TestEditsFailTheCommandsThatAreStated(t *testing.T) {
 	options := generator.Options{Dir: dir}
 	result, err := generator.Run(loadtest.Context(t), options)
 	if err != nil || len(result.Diagnostics) > 0 {
-		t.Fatal(err, result.Diagnostics.Err())
+		t.Fatal(err, result.Diagnostics)
 	}
 	if _, err := result.Write(); err != nil {
 		t.Fatal(err)

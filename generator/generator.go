@@ -158,21 +158,11 @@ func generated(program *load.Program, s *model.Service, keep bool) (files []emit
 		return nil, err
 	}
 	s.Objects, s.CompileGuards = nil, nil
-	drop := func(t *model.Tool) {
-		if keep {
-			return
+	for _, t := range s.Served() {
+		if !keep {
+			t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""
+			t.Output.Schema, t.Output.Written = nil, ""
 		}
-		t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""
-		t.Output.Schema, t.Output.Written = nil, ""
-	}
-	for i := range s.Tools {
-		drop(&s.Tools[i])
-	}
-	for i := range s.Prompts {
-		drop(&s.Prompts[i].Tool)
-	}
-	for i := range s.Resources {
-		drop(&s.Resources[i].Tool)
 	}
 	return slices.DeleteFunc(files, writefiles.Unchanged), nil
 }

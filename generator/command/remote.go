@@ -108,11 +108,15 @@ func (r *remote) list(
 	ctx, cancel := context.WithTimeout(cmd.Context(), r.timeout)
 	defer cancel()
 	switch {
-	case len(program) > 0:
-		list, err = toollist.Command(ctx, cmd.ErrOrStderr(), name, program[1:]...)
-	case isURL(name):
-		list, err = toollist.URL(ctx, name, headers)
-		name = "the server"
+	case len(program) > 0, isURL(name):
+		var session *toollist.Session
+		if session, err = connect(ctx, cmd.ErrOrStderr(), program, name, headers); err == nil {
+			defer session.Close()
+			list, err = session.List(ctx)
+		}
+		if len(program) == 0 {
+			name = "the server"
+		}
 	case name == "-":
 		list, err = toollist.Read(cmd.InOrStdin())
 		name = "standard input"

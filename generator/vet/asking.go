@@ -17,7 +17,7 @@ const writeElicits = "write elicits in its directive"
 
 // asking reports handlers without elicits whose bodies ask the client.
 func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (list diag.List) {
-	handlers := map[model.Position]model.Tool{} // by the place of the name
+	handlers := map[model.Position]*model.Tool{} // by the place of the name
 	for _, t := range service.Served() {
 		if !t.Elicits {
 			handlers[t.Handler.Pos] = t.Tool

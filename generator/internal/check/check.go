@@ -50,6 +50,7 @@ func Servers(services []model.Service) (list diag.List) {
 // served judges one effective access rule and its hints.
 func served(t model.Served, list *diag.List) {
 	a := t.Access
+	verb, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_") // to suggest
 	takesPart := a.Action != "" && a.Action != model.NoAction
 	switch {
 	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" ||
@@ -59,7 +60,7 @@ func served(t model.Served, list *diag.List) {
 			"%s %s is public by //mcp:default, and has another rule", t.Kind,
 			t.ID)
 	case a.Object != "" && a.Action == "":
-		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb(t.Tool)+", or action=none",
+		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb+", or action=none",
 			"%s %s has object=%s%s, and the name %s does not begin with a CRUD verb", t.Kind, t.ID,
 			a.Object, from(a.ObjectFrom), t.Handler.Name)
 	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" &&
@@ -133,12 +134,6 @@ func from(place string) string {
 }
 
 func isTrue(hint *bool) bool { return hint != nil && *hint }
-
-// verb is the first word of the handler's name, as an action to suggest.
-func verb(t model.Tool) string {
-	word, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_")
-	return word
-}
 
 // label reports a missing app= beside object=: an object belongs to an app of the host, and a
 // guessed label would be another permission. A bare action needs no app.
@@ -292,7 +287,7 @@ func duplicates(server []model.Service, list *diag.List) {
 						other.where(s.Package))
 					continue
 				}
-				first[key] = owner{model.Served{Tool: t, Kind: "tool", ID: alias}, s.Package}
+				first[key] = owner{model.Served{Tool: &t, Kind: "tool", ID: alias}, s.Package}
 			}
 		}
 	}
@@ -321,10 +316,10 @@ func overlaps(server []model.Service, list *diag.List) {
 					kinds[v.Name] = uritemplate.Boolean
 				}
 			}
-			c := candidate{owner{model.Served{Tool: r.Tool, Kind: "resource", ID: r.URI},
+			c := candidate{owner{model.Served{Tool: &r.Tool, Kind: "resource", ID: r.URI},
 				s.Package}, template.Typed(kinds)}
 			for _, other := range before {
-				if other.ID != c.ID && !other.Tool.SameRule(c.Tool) &&
+				if other.ID != c.ID && !other.SameRule(*c.Tool) &&
 					uritemplate.Overlap(other.template, c.template) {
 					list.Add(diag.Overlap, c.Pos,
 						"give both equal rules, or change the URIs so that they do not overlap",

@@ -39,7 +39,7 @@ func (c *coder) object(
 	}
 	object := &model.Object{Name: codec.Name, Type: codec.Type, OneOf: oneOf, AnyOf: anyOf}
 	c.made[codec.Name] = object // before its fields, which may hold it
-	for _, f := range c.walker.Fields(t, u) {
+	for _, f := range c.walker.Fields(t) {
 		path, err := c.selectors(u, f)
 		if err != nil {
 			return err

@@ -2,6 +2,8 @@ package compileguard
 
 import (
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 )
@@ -26,12 +28,9 @@ func codecs(named *types.Named) []*types.Selection {
 
 // marshals reports whether one of the methods writes the type's JSON, whatever its fields are.
 func marshals(methods []*types.Selection) bool {
-	for _, m := range methods {
-		if name := m.Obj().Name(); name == "MarshalJSON" || name == "MarshalText" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(methods, func(m *types.Selection) bool {
+		return strings.HasPrefix(m.Obj().Name(), "Marshal")
+	})
 }
 
 // codec pins a method that defines the type's JSON, and whether its receiver is the value.

@@ -217,32 +217,15 @@ func (b *builder) types() (found, embedded []types.Type) {
 
 // sorted returns types by package path and Go type text.
 func (b *builder) sorted(list []types.Type) []types.Type {
-	type row struct {
-		path, name string
-		t          types.Type
+	key := func(t types.Type) string {
+		path := ""
+		if pkg := objectOf(t).Pkg(); pkg != nil { // a predeclared type has none
+			path = pkg.Path()
+		}
+		return path + "\x00" + gotype.Expr(t, b.Package).String()
 	}
-	var rows []row
-	for _, t := range list {
-		rows = append(rows, row{
-			path: pathOf(t), name: gotype.Expr(t, b.Package).String(), t: t,
-		})
-	}
-	slices.SortStableFunc(rows, func(x, y row) int {
-		return cmp.Or(cmp.Compare(x.path, y.path), cmp.Compare(x.name, y.name))
-	})
-	sorted := make([]types.Type, len(rows))
-	for i, r := range rows {
-		sorted[i] = r.t
-	}
-	return sorted
-}
-
-// pathOf is the import path of a found type. A predeclared type has none.
-func pathOf(t types.Type) string {
-	if pkg := objectOf(t).Pkg(); pkg != nil {
-		return pkg.Path()
-	}
-	return ""
+	slices.SortStableFunc(list, func(x, y types.Type) int { return cmp.Compare(key(x), key(y)) })
+	return list
 }
 
 // unnamed is a func type without parameter names, with recv first unless it is nil: a guard does

@@ -117,9 +117,4 @@ func (w *walker) embed(t types.Type) {
 }
 
 // objectOf is the name that a found type is declared by.
-func objectOf(t types.Type) *types.TypeName {
-	if alias, ok := t.(*types.Alias); ok {
-		return alias.Obj()
-	}
-	return t.(*types.Named).Obj()
-}
+func objectOf(t types.Type) *types.TypeName { return t.(interface{ Obj() *types.TypeName }).Obj() }

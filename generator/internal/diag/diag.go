@@ -81,32 +81,3 @@ func compareWays(a, b Diagnostic) int {
 	return cmp.Or(strings.Compare(a.Suggestion, b.Suggestion),
 		cmp.Compare(len(a.Message), len(b.Message)))
 }
-
-// Has reports whether the list holds a finding with the code.
-func (l List) Has(code Code) bool {
-	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Code == code })
-}
-
-// Err returns nil for an empty list and an *Error with all findings otherwise.
-func (l List) Err() error {
-	if len(l) == 0 {
-		return nil
-	}
-	return &Error{List: l}
-}
-
-// Error is a list of findings as an error, for callers that stop at findings.
-type Error struct {
-	List List
-}
-
-// Error gives the first finding and the number of further ones.
-func (e *Error) Error() string {
-	first := e.List[0]
-	text := fmt.Sprintf("%s:%d:%d: %s: %s",
-		first.Pos.File, first.Pos.Line, first.Pos.Col, first.Code, first.Message)
-	if n := len(e.List) - 1; n > 0 {
-		text += fmt.Sprintf(" (and %d more)", n)
-	}
-	return text
-}

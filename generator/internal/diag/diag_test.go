@@ -57,26 +57,6 @@ func TestAPlaceHasOneFindingACause(t *testing.T) {
 	}
 }
 
-func TestAListIsAnErrorWhenItHoldsFindings(t *testing.T) {
-	var l List
-	if l.Err() != nil || l.Has(NoAccessRule) {
-		t.Error("an empty list is no error")
-	}
-	l.Add(NoAccessRule, at("/w/a.go", 3, 2), "", "tool %s has no rule", "get")
-	if got := l.Err().Error(); got != "/w/a.go:3:2: MCP002: tool get has no rule" {
-		t.Errorf("got %s", got)
-	}
-	l.Add(BadShape, at("/w/a.go", 4, 2), "", "x")
-	err := fmt.Errorf("generate: %w", l.Err())
-	e, ok := errors.AsType[*Error](err)
-	if !ok || len(e.List) != 2 || !strings.HasSuffix(err.Error(), " (and 1 more)") {
-		t.Errorf("got %v", err)
-	}
-	if !l.Has(BadShape) || l.Has(Generic) {
-		t.Error("Has tells codes apart")
-	}
-}
-
 func TestRender(t *testing.T) {
 	source := "package a\n\tfunc Gét(x int)\r\nlast"
 	list := List{

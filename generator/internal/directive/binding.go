@@ -67,8 +67,7 @@ func (l *lexer) binding(w word) {
 		return
 	}
 	l.d.Args = append(l.d.Args, Arg{
-		Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end),
-		Values: []Value{v},
+		Key: w.key, Span: l.span(w.start, w.end), Values: []Value{v},
 	})
 }
 

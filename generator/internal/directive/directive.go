@@ -20,13 +20,15 @@ import (
 // so that mcpgen fails until the author decides.
 const FillIn = "FILL_IN"
 
+// Span is a part of the source. End may be missing.
+type Span struct{ Pos, End token.Pos }
+
 // Directive is one parsed //mcp: comment.
 type Directive struct {
-	Name string
-	Spec Spec // zero when the name is unknown
-	// Pos is the comment's first slash, End the end of its last argument.
-	Pos, End token.Pos
-	Subject  Value // the word of a Named directive, the argument of a Valued one
+	Name    string
+	Spec    Spec  // zero when the name is unknown
+	Span          // from the comment's first slash to the end of its last argument
+	Subject Value // the word of a Named directive, the argument of a Valued one
 	// Chain is the words of a Chain directive, as written, and the values of a Valued one. It is
 	// empty for a bare directive.
 	Chain []Value
@@ -40,24 +42,24 @@ type Directive struct {
 
 // Arg is one flag or key with its values.
 type Arg struct {
-	Key      string
-	Pos, End token.Pos
-	Values   []Value // none for a flag; one for all kinds but lists
+	Key string
+	Span
+	Values []Value // none for a flag; one for all kinds but lists
 }
 
 // Value is one value as text, unquoted.
 type Value struct {
-	Text     string
-	Pos, End token.Pos
-	Quoted   bool // it is a Go string literal
+	Text string
+	Span
+	Quoted bool // it is a Go string literal
 }
 
 // Problem is a fault of a directive.
 type Problem struct {
-	Code     diag.Code
-	Pos, End token.Pos
-	Message  string // one line, no full stop
-	Fix      string // one line
+	Code diag.Code
+	Span
+	Message string // one line, no full stop
+	Fix     string // one line
 }
 
 // Arg returns the argument of that key.

@@ -34,10 +34,12 @@ type part struct {
 
 func (l *lexer) problem(code diag.Code, start, end int, fix, message string) {
 	l.d.Broken = true
-	l.bad = append(l.bad, Problem{
-		Code: code, Message: message, Fix: fix,
-		Pos: l.d.Pos + tokenPos(start), End: l.d.Pos + tokenPos(end),
-	})
+	l.bad = append(l.bad, Problem{Code: code, Message: message, Fix: fix, Span: l.span(start, end)})
+}
+
+// span is a part of the directive, by offsets of its comment.
+func (l *lexer) span(start, end int) Span {
+	return Span{l.d.Pos + tokenPos(start), l.d.Pos + tokenPos(end)}
 }
 
 // space skips the spaces and tabs between arguments. Other white space looks the same to people and

@@ -31,8 +31,8 @@ var (
 // problems report the others. Parse never panics, whatever the text.
 func Parse(c *ast.Comment) (*Directive, []Problem) {
 	raw, _ := ast.ParseDirective(c.Slash, c.Text)
-	d := &Directive{Name: raw.Name, Pos: c.Slash, End: c.Slash +
-		tokenPos(len(strings.TrimRight(c.Text, " \t")))}
+	d := &Directive{Name: raw.Name, Span: Span{c.Slash, c.Slash +
+		tokenPos(len(strings.TrimRight(c.Text, " \t")))}}
 	start := len("//mcp:")
 	l := &lexer{text: c.Text, at: start + len(raw.Name), d: d}
 
@@ -159,7 +159,7 @@ func (l *lexer) arg(w word) {
 			" says "+w.key+" twice")
 		return
 	}
-	arg := Arg{Key: w.key, Pos: l.d.Pos + tokenPos(w.start), End: l.d.Pos + tokenPos(w.end)}
+	arg := Arg{Key: w.key, Span: l.span(w.start, w.end)}
 	if key.Kind == Flag && w.assigned {
 		l.problem(diag.BadValue, w.start, w.end, "write "+key.Name+" alone", "the flag "+key.Name+
 			" does not take a value")
@@ -239,50 +239,40 @@ func (l *lexer) required() {
 		return
 	}
 	end := int(l.d.End - l.d.Pos)
-	need := func(key, message string) {
-		if !l.d.Has(key) {
-			l.problem(diag.MissingKey, 0, end, "write "+key+"=, for example "+l.d.Spec.Example, message)
-		}
-	}
 	if b, ok := bare[l.d.Name]; ok && len(l.d.Args) == 0 && (l.d.Spec.Form != Named ||
 		l.d.Subject.Text != "") {
 		l.problem(diag.MissingKey, 0, end, b.fix+", for example "+l.d.Spec.Example, "//mcp:"+l.d.Name+" "+
 			b.message)
 	}
-	switch l.d.Name {
-	case "resource":
-		need("uri", "//mcp:resource has no uri=")
-	case "complete":
-		need("ref", "//mcp:complete has no ref=")
-		need("argument", "//mcp:complete has no argument=")
-	case "param", "meta":
-		if l.d.Subject.Text == "" {
-			l.unnamed(end)
-		}
-	case "type":
-		if l.d.Subject.Text == "" {
-			l.unnamed(end)
-			return
-		}
-		need("schema", "//mcp:type has no schema=")
-	case "ignore":
-		if !l.d.Has("reason") {
-			l.problem(diag.MissingKey, 0, end, `write the reason, for example `+l.d.Spec.Example,
+	if subjects[l.d.Name] != "" && l.d.Subject.Text == "" {
+		l.unnamed(end)
+		return
+	}
+	for _, k := range l.d.Spec.Keys {
+		switch {
+		case !k.Must || l.d.Has(k.Name):
+		case k.Name == "reason":
+			l.problem(diag.MissingKey, 0, end, "write the reason, for example "+l.d.Spec.Example,
 				"//mcp:ignore has no reason=")
+		default:
+			l.problem(diag.MissingKey, 0, end, "write "+k.Name+"=, for example "+l.d.Spec.Example,
+				"//mcp:"+l.d.Name+" has no "+k.Name+"=")
 		}
 	}
 }
 
+// subjects are what the first words of directives of the form Named name.
+var subjects = map[string]string{"param": "parameter", "meta": "member", "type": "type"}
+
 // unnamed reports a directive of the form Named without its first word.
 func (l *lexer) unnamed(end int) {
-	subject := map[string]string{"param": "parameter", "meta": "member", "type": "type"}[l.d.Name]
+	subject := subjects[l.d.Name]
 	l.problem(diag.MissingKey, 0, end, "write the "+subject+"'s name first, for example "+
 		l.d.Spec.Example, "//mcp:"+l.d.Name+" names no "+subject)
 }
 
 func (l *lexer) value(p part) Value {
-	return Value{Text: p.text, Quoted: p.quoted,
-		Pos: l.d.Pos + tokenPos(p.start), End: l.d.Pos + tokenPos(p.end)}
+	return Value{Text: p.text, Quoted: p.quoted, Span: l.span(p.start, p.end)}
 }
 
 // shortest and longest bound every duration: less ends each call before it begins, and more is

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -50,26 +52,23 @@ type property struct {
 	Minimum, Maximum     json.Number
 }
 
-func readAPI(root string) (doc apiDocument, err error) {
+func (r *repository) api() (doc apiDocument) {
 	text, err := os.ReadFile(
-		filepath.Join(root, "runtime", "admin", "internal", "api", "testdata", "openapi.json"))
-	if err != nil {
-		return doc, err
-	}
+		filepath.Join(r.root, "runtime", "admin", "internal", "api", "testdata", "openapi.json"))
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return doc, d.Decode(&doc)
+	if err := errors.Join(err, d.Decode(&doc)); err != nil {
+		r.fault("%w", err)
+	}
+	return doc
 }
 
 // methods is their order within a path.
 var methods = []string{"get", "post", "put", "patch", "delete"}
 
 // operations has a heading for each tag, and below it each operation with its input and output.
-func operations(root string) (string, error) {
-	doc, err := readAPI(root)
-	if err != nil {
-		return "", err
-	}
+func operations(r *repository) string {
+	doc := r.api()
 	tags := map[string]*strings.Builder{}
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		for _, method := range methods {
@@ -78,7 +77,8 @@ func operations(root string) (string, error) {
 				continue
 			}
 			if len(o.Tags) != 1 {
-				return "", fmt.Errorf("%s %s has the tags %q, not one", method, path, o.Tags)
+				r.fault("%s %s has the tags %q, not one", method, path, o.Tags)
+				continue
 			}
 			b := tags[o.Tags[0]]
 			if b == nil {
@@ -92,7 +92,7 @@ func operations(root string) (string, error) {
 	for _, tag := range slices.Sorted(maps.Keys(tags)) {
 		fmt.Fprintf(&all, "## Operations: %s\n\n%s", tag, tags[tag])
 	}
-	return all.String(), nil
+	return all.String()
 }
 
 func (o operation) write(b *strings.Builder, method, path string) {
@@ -108,11 +108,8 @@ func (o operation) write(b *strings.Builder, method, path string) {
 			if p.Required {
 				name += " (required)"
 			}
-			about := p.Description
-			if about == "" {
-				about = p.Schema.Description
-			}
-			b.WriteString(row(name, p.In, p.Schema.kind(), cell(about)))
+			b.WriteString(row(name, p.In, p.Schema.kind(),
+				cell(cmp.Or(p.Description, p.Schema.Description))))
 		}
 		b.WriteString("\n")
 	}
@@ -194,11 +191,8 @@ func (p property) kind() string {
 }
 
 // apiTypes has a heading for each schema of the document, with its properties.
-func apiTypes(root string) (string, error) {
-	doc, err := readAPI(root)
-	if err != nil {
-		return "", err
-	}
+func apiTypes(r *repository) string {
+	doc := r.api()
 	var b strings.Builder
 	for _, name := range slices.SortedFunc(maps.Keys(doc.Components.Schemas), func(a, b string) int {
 		return strings.Compare(strings.ToLower(a), strings.ToLower(b))
@@ -223,5 +217,5 @@ func apiTypes(root string) (string, error) {
 		}
 		b.WriteString("\n")
 	}
-	return b.String(), nil
+	return b.String()
 }

@@ -38,22 +38,15 @@ var ownCodes = []struct{ name, meaning string }{
 	{"codeUnavailable", "tasks, catalogs or permissions that cannot be read now: try again later"},
 }
 
-func errorCodes(root string) (string, error) {
+func errorCodes(r *repository) string {
 	var b strings.Builder
 	b.WriteString(head("code", "of", "meaning"))
 	for _, c := range protocolCodes {
 		b.WriteString(row(strconv.FormatInt(c.code, 10), c.from, c.meaning))
 	}
-	s, err := read(root, "runtime/internal/wire")
-	if err != nil {
-		return "", err
-	}
 	for _, c := range ownCodes {
-		v, _, err := s.value(c.name)
-		if err != nil {
-			return "", err
-		}
+		v, _ := r.read("runtime/internal/wire").must(c.name)
 		b.WriteString(row(v.ExactString(), "mcpgen", c.meaning))
 	}
-	return b.String(), nil
+	return b.String()
 }

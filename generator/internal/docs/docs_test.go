@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/internal/testrepo"
@@ -22,21 +23,33 @@ func TestPagesAreCurrent(t *testing.T) {
 		pages = slices.Clone(all)
 		pages = slices.DeleteFunc(pages, func(p page) bool { return p.name == "command-line.md" })
 	}
-	if err := run(testrepo.Root(t), true); err != nil {
+	if err := run(opened(t), true); err != nil {
 		t.Error(err)
 	}
 }
 
+var once = sync.OnceValues(func() (*repository, error) { return open("../../..") })
+
+func opened(t *testing.T) *repository {
+	t.Helper()
+	r, err := once()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestFillReplacesSectionsOnly(t *testing.T) {
-	sections := map[string]func(string) (string, error){
-		"a": func(string) (string, error) { return "new\n", nil }}
+	sections := map[string]section{"a": func(*repository) string { return "new\n" }}
 	const page = "before\n<!-- a -->\nold\n<!-- /a -->\nafter\n"
-	got, err := fill(page, "", sections)
-	if want := strings.Replace(page, "old", "new", 1); err != nil || got != want {
-		t.Errorf("got %q, %v", got, err)
+	r := &repository{}
+	got := fill(page, r, sections)
+	if want := strings.Replace(page, "old", "new", 1); len(r.faults) > 0 || got != want {
+		t.Errorf("got %q, %v", got, r.faults)
 	}
 	for _, page := range []string{"no section\n", page + "<!-- b -->\n<!-- /b -->\n"} {
-		if _, err := fill(page, "", sections); err == nil {
+		r := &repository{}
+		if fill(page, r, sections); len(r.faults) == 0 {
 			t.Errorf("no error for %q", page)
 		}
 	}
@@ -65,18 +78,12 @@ func TestCommentsAreSplit(t *testing.T) {
 }
 
 func TestConstantsHaveTheirValues(t *testing.T) {
-	s, err := read(testrepo.Root(t), "runtime")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := opened(t)
 	for name, want := range map[string]string{
 		"defaultTaskTTL": "30m", "defaultRecheck": "1m", "defaultMaxBody": "4 MiB",
 		"defaultMaxSessions": "1,024",
 	} {
-		v, timed, err := s.value(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v, timed := r.read("runtime").must(name)
 		if got := shown(v, timed, name == "defaultMaxBody"); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
@@ -118,13 +125,9 @@ func TestTheReferenceHasEveryCodeOfTheRuntime(t *testing.T) {
 	if !maps.Equal(used, listed) {
 		t.Errorf("the runtime uses %v, and the table has %v", used, listed)
 	}
-	s, err := read(root, "runtime/internal/wire")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range ownCodes { // JSON-RPC 2.0, section 5.1
-		if v, _, err := s.value(c.name); err != nil || v == nil {
-			t.Error(c.name, err)
+		if v, _ := opened(t).read("runtime/internal/wire").value(c.name); v == nil {
+			t.Error("there is no", c.name)
 		} else if n, _ := constant.Int64Val(v); -32768 <= n && n <= -32000 {
 			t.Errorf("%s is %d, which JSON-RPC reserves", c.name, n)
 		}

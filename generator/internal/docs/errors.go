@@ -213,10 +213,11 @@ type situation struct {
 const sessionless = "no sessions"
 
 // table has a row for each situation and a column for each version.
-func table(situations []situation) (string, error) {
+func (r *repository) table(situations []situation) string {
 	list, stop, err := clients()
 	if err != nil {
-		return "", err
+		r.fault("%w", err)
+		return ""
 	}
 	defer stop()
 	var b strings.Builder
@@ -235,7 +236,7 @@ func table(situations []situation) (string, error) {
 		}
 		b.WriteString(row(cells...))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // call is a call of a tool.
@@ -259,8 +260,8 @@ func with(header map[string]string) func(client) httpRequest {
 	}
 }
 
-func denials(string) (string, error) {
-	return table([]situation{
+func denials(r *repository) string {
+	return r.table([]situation{
 		{"an unknown tool", call("unknown", `"count":1`)},
 		{"a tool with `conceal`", call("concealed", `"count":1`)},
 		{"a tool with `forbid`", call("forbidden", `"count":1`)},
@@ -272,8 +273,8 @@ func denials(string) (string, error) {
 	})
 }
 
-func callErrors(string) (string, error) {
-	return table([]situation{
+func callErrors(r *repository) string {
+	return r.table([]situation{
 		{"arguments that do not fit the schema", call("works", `"count":"many","colour":"red"`)},
 		{"the handler returns an error", call("fails", `"count":1`)},
 		{"the handler panics", call("panics", `"count":1`)},
@@ -287,8 +288,8 @@ func callErrors(string) (string, error) {
 	})
 }
 
-func httpErrors(string) (string, error) {
-	return table([]situation{
+func httpErrors(r *repository) string {
+	return r.table([]situation{
 		{"no credential", with(map[string]string{"Authorization": ""})},
 		{"an invalid credential", with(map[string]string{"Authorization": "Bearer other"})},
 		{"a host that is not among `HTTP.Hosts`", with(map[string]string{"Host": "evil.example"})},

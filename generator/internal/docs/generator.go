@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
@@ -14,17 +14,17 @@ import (
 )
 
 // directiveTable has a row for each directive.
-func directiveTable(string) (string, error) {
+func directiveTable(*repository) string {
 	var b strings.Builder
 	b.WriteString(head("directive", "place", "meaning"))
 	for _, s := range directive.Specs() {
 		b.WriteString(row("[`//mcp:"+s.Name+"`](#mcp"+s.Name+")", cell(s.Where()), cell(s.Purpose)))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // directiveKeys has a heading for each directive, with its grammar, its keys and an example.
-func directiveKeys(string) (string, error) {
+func directiveKeys(*repository) string {
 	var b strings.Builder
 	for _, s := range directive.Specs() {
 		fmt.Fprintf(&b, "### //mcp:%s\n\n", s.Name)
@@ -50,11 +50,11 @@ func directiveKeys(string) (string, error) {
 		}
 		fmt.Fprintf(&b, "```go\n%s\n```\n\n", s.Example)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // diagnostics has a table of all codes, and a heading for each.
-func diagnostics(string) (string, error) {
+func diagnostics(*repository) string {
 	var b strings.Builder
 	b.WriteString(head("code", "title"))
 	for _, e := range diag.Codes() {
@@ -65,7 +65,7 @@ func diagnostics(string) (string, error) {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s.** %s\n\n```go\n%s\n```\n\n**Fix:** %s\n", e.Code,
 			strings.TrimSuffix(sentence(e.Title), "."), prose(e.Cause), e.Example, prose(e.Cure))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // prose is text of a terminal as Markdown.
@@ -74,25 +74,22 @@ func prose(text string) string {
 }
 
 // schemaRules has a row for each difference from the Reflector.
-func schemaRules(string) (string, error) {
+func schemaRules(*repository) string {
 	var b strings.Builder
 	b.WriteString("| rule | arguments | results | why |\n|---|:-:|:-:|---|\n")
 	mark := map[bool]string{true: " ✓ |", false: " |"}
-	for _, r := range schema.Rules() {
+	for _, r := range schema.Rules {
 		b.WriteString("| " + r.Name + " |" + mark[r.Inputs] + mark[r.Outputs] + " " + cell(r.Why) +
 			" |\n")
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // commands has the help of the command and of each command below it.
-func commands(root string) (string, error) {
-	dir, err := os.MkdirTemp("", "mcpgen-docs")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(dir)
+func commands(r *repository) string {
 	var b strings.Builder
+	dir, err := os.MkdirTemp("", "mcpgen-docs")
+	defer os.RemoveAll(dir)
 	for _, tool := range []struct{ name, folder string }{
 		{"mcpgen", "."}, {"mcpgen-openapi", "cmd/mcpgen-openapi"},
 		{"mcpgen-prove", "cmd/mcpgen-prove"},
@@ -100,15 +97,17 @@ func commands(root string) (string, error) {
 		program := filepath.Join(dir, tool.name)
 		build := exec.Command("go", "build", "-o", program,
 			"github.com/mcpgen/mcpgen/cmd/"+tool.name)
-		build.Dir = filepath.Join(root, tool.folder)
-		if out, err := build.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%w: %s", err, out)
-		}
-		if err := help(&b, program, tool.name); err != nil {
-			return "", err
+		build.Dir = filepath.Join(r.root, tool.folder)
+		if out, failed := build.CombinedOutput(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %s", failed, out))
+		} else {
+			err = errors.Join(err, help(&b, program, tool.name))
 		}
 	}
-	return b.String(), nil
+	if err != nil {
+		r.fault("%w", err)
+	}
+	return b.String()
 }
 
 // help writes the help of a command, which is the path of words, and of those below it.
@@ -124,14 +123,11 @@ func help(b *strings.Builder, program string, words ...string) error {
 	list, _, _ = strings.Cut(list, "\n\n")
 	for line := range strings.Lines(list) {
 		name := strings.Fields(line)[0]
-		if name == "help" || name == "completion" {
-			continue
-		}
-		if err := help(b, program, append(words[:len(words):len(words)], name)...); err != nil {
-			return err
+		if name != "help" && name != "completion" {
+			err = errors.Join(err, help(b, program, append(words[:len(words):len(words)], name)...))
 		}
 	}
-	return nil
+	return err
 }
 
 // paragraphs is the text of a command's help as Markdown: an indented part is code. The name of the
@@ -153,32 +149,13 @@ func paragraphs(text, command string) string {
 }
 
 // manifestFields has a table for each object of the manifest.
-func manifestFields(root string) (string, error) {
+func manifestFields(r *repository) string {
 	var b strings.Builder
 	for _, o := range objects {
-		s, err := read(root, "generator/internal/document")
-		if err != nil {
-			return "", err
-		}
-		fields, _, err := s.fields(o.name)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "### %s\n\n%s", o.heading, head("field", "type", "present", "content"))
-		for _, f := range fields {
-			tag, rest, _ := strings.Cut(reflect.StructTag(f.tag).Get("json"), ",")
-			present := "always"
-			if strings.Contains(rest, "omit") {
-				present = "unless empty"
-			}
-			if f.comment == "" {
-				return "", fmt.Errorf("%s.%s has no comment", o.name, f.name)
-			}
-			b.WriteString(row(code(tag), jsonType(f.typ), present, cell(about(f.name, f.comment))))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "### %s\n\n%s\n", o.heading, r.read("generator/internal/document").jsonFields(
+			o.name, true, "field", "type", "present", "content"))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // jsonType is the JSON type of a Go type of the manifest.

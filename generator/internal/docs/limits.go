@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"go/ast"
-	"go/token"
+	"go/types"
 	"regexp"
 	"strings"
 )
@@ -221,23 +219,14 @@ var bounds = []struct {
 }
 
 // limits has a table for each topic.
-func limits(root string) (string, error) {
+func limits(r *repository) string {
 	var b strings.Builder
-	var errs []error
 	listed := map[string]bool{}
 	for _, t := range bounds {
 		fmt.Fprintf(&b, "## %s\n\n%s", t.topic, head("bound of", "value", "set by"))
 		for _, l := range t.limits {
 			listed[l.dir+"."+l.name] = true
-			s, err := read(root, l.dir)
-			if err != nil {
-				return "", err
-			}
-			v, timed, err := s.value(l.name)
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
+			v, timed := r.read(l.dir).must(l.name)
 			by := l.option
 			if by != "" && !strings.Contains(by, "`") {
 				by = code(by)
@@ -246,29 +235,15 @@ func limits(root string) (string, error) {
 		}
 		b.WriteString("\n")
 	}
-	return b.String(), errors.Join(append(errs, unlisted(root, listed)...)...)
+	for _, s := range r.public() {
+		for _, name := range s.Types.Scope().Names() {
+			_, constant := s.Types.Scope().Lookup(name).(*types.Const)
+			if constant && limitName.MatchString(name) && !listed[s.dir+"."+name] {
+				r.fault("%s.%s is a limit that no table has", s.dir, name)
+			}
+		}
+	}
+	return b.String()
 }
 
 var limitName = regexp.MustCompile(`^(Default|Max|Min)[A-Z]`)
-
-// unlisted returns an error for each exported limit of a public package that no table has.
-func unlisted(root string, listed map[string]bool) (errs []error) {
-	dirs, err := packages(root)
-	if err != nil {
-		return []error{err}
-	}
-	for _, dir := range dirs {
-		s, err := read(root, dir)
-		if err != nil {
-			return []error{err}
-		}
-		s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
-			for _, n := range spec.(*ast.ValueSpec).Names {
-				if limitName.MatchString(n.Name) && !listed[dir+"."+n.Name] {
-					errs = append(errs, fmt.Errorf("%s.%s is a limit that no table has", dir, n.Name))
-				}
-			}
-		})
-	}
-	return errs
-}

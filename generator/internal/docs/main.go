@@ -15,45 +15,37 @@ import (
 	"strings"
 )
 
+// section writes a generated part of a page.
+type section = func(*repository) string
+
 // page is a page with its generated sections.
 type page struct {
 	name     string
-	sections map[string]func(root string) (string, error)
+	sections map[string]section
 }
 
 var pages = []page{
-	{"directives.md", map[string]func(string) (string, error){
-		"directives": directiveTable, "keys": directiveKeys}},
-	{"diagnostics.md", map[string]func(string) (string, error){"codes": diagnostics}},
-	{"command-line.md", map[string]func(string) (string, error){"commands": commands}},
-	{"options.md", map[string]func(string) (string, error){"options": options}},
-	{"admin-api.md", map[string]func(string) (string, error){
-		"operations": operations, "types": apiTypes}},
-	{"metrics.md", map[string]func(string) (string, error){
-		"metrics": metrics, "attributes": attributes}},
-	{"audit-events.md", map[string]func(string) (string, error){
+	{"directives.md", map[string]section{"directives": directiveTable, "keys": directiveKeys}},
+	{"diagnostics.md", map[string]section{"codes": diagnostics}},
+	{"command-line.md", map[string]section{"commands": commands}},
+	{"options.md", map[string]section{"options": options}},
+	{"admin-api.md", map[string]section{"operations": operations, "types": apiTypes}},
+	{"metrics.md", map[string]section{"metrics": metrics, "attributes": attributes}},
+	{"audit-events.md", map[string]section{
 		"fields": eventFields, "arguments": argumentFields, "words": eventWords}},
-	{"manifest.md", map[string]func(string) (string, error){"fields": manifestFields}},
-	{"schemas.md", map[string]func(string) (string, error){"rules": schemaRules}},
-	{"limits.md", map[string]func(string) (string, error){"limits": limits}},
-	{"errors.md", map[string]func(string) (string, error){
+	{"manifest.md", map[string]section{"fields": manifestFields}},
+	{"schemas.md", map[string]section{"rules": schemaRules}},
+	{"limits.md", map[string]section{"limits": limits}},
+	{"errors.md", map[string]section{
 		"codes": errorCodes, "denials": denials, "calls": callErrors, "http": httpErrors}},
-}
-
-// files are generated as a whole.
-var files = []struct {
-	name  string
-	write func(root string) (string, error)
-}{
-	{"schemas/manifest.json", manifestSchema},
 }
 
 func main() {
 	check := flag.Bool("check", false, "fail if a page is stale, and write nothing")
 	flag.Parse()
-	root, err := os.Getwd()
+	r, err := open(".")
 	if err == nil {
-		err = run(root, *check)
+		err = run(r, *check)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -62,58 +54,50 @@ func main() {
 }
 
 // run writes each page, or with check returns an error that names the stale ones.
-func run(root string, check bool) error {
-	var errs []error
-	update := func(name string, write func(old string) (string, error)) {
-		file := filepath.Join("docs", "reference", filepath.FromSlash(name))
-		old, err := os.ReadFile(filepath.Join(root, file))
-		if err != nil {
-			errs = append(errs, err)
-			return
-		}
-		text, err := write(string(old))
-		switch {
+func run(r *repository, check bool) error {
+	update := func(name string, write func(old string) string) {
+		r.page = filepath.Join("docs", "reference", filepath.FromSlash(name))
+		file, faults := filepath.Join(r.root, r.page), len(r.faults)
+		old, err := os.ReadFile(file)
+		switch text := write(string(old)); {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %w", file, err))
-		case text == string(old):
+			r.fault("%w", err)
+		case len(r.faults) > faults || text == string(old):
 		case check:
-			errs = append(errs, fmt.Errorf("%s is stale: run make docs", file))
+			r.fault("the page is stale: run make docs")
 		default:
-			errs = append(errs, os.WriteFile(filepath.Join(root, file), []byte(text), 0o666))
+			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+				r.fault("%w", err)
+			}
 		}
 	}
 	for _, p := range pages {
-		update(p.name, func(old string) (string, error) { return fill(old, root, p.sections) })
+		update(p.name, func(old string) string { return fill(old, r, p.sections) })
 	}
-	for _, f := range files {
-		update(f.name, func(string) (string, error) { return f.write(root) })
-	}
-	return errors.Join(errs...)
+	update("schemas/manifest.json", func(string) string { return manifestSchema(r) })
+	return errors.Join(r.faults...)
 }
 
 var marker = regexp.MustCompile(`(?m)^<!-- /([a-z]+) -->$`)
 
 // fill returns a page with the text of its sections.
-func fill(page, root string, sections map[string]func(string) (string, error)) (string, error) {
+func fill(page string, r *repository, sections map[string]section) string {
 	for _, m := range marker.FindAllStringSubmatch(page, -1) {
 		if sections[m[1]] == nil {
-			return "", fmt.Errorf("nothing writes the section %s", m[1])
+			r.fault("nothing writes the section %s", m[1])
 		}
 	}
 	for name, write := range sections {
 		before, rest, opened := strings.Cut(page, "<!-- "+name+" -->\n")
 		_, after, closed := strings.Cut(rest, "<!-- /"+name+" -->\n")
 		if !opened || !closed {
-			return "", fmt.Errorf("the page has no section %s", name)
+			r.fault("the page has no section %s", name)
+			continue
 		}
-		text, err := write(root)
-		if err != nil {
-			return "", fmt.Errorf("section %s: %w", name, err)
-		}
-		page = before + "<!-- " + name + " -->\n" + strings.TrimRight(text, "\n") + "\n<!-- /" +
+		page = before + "<!-- " + name + " -->\n" + strings.TrimRight(write(r), "\n") + "\n<!-- /" +
 			name + " -->\n" + after
 	}
-	return page, nil
+	return page
 }
 
 // cell is text in a cell of a table.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
@@ -27,26 +27,18 @@ type optionStruct struct {
 }
 
 // optionStructs returns the structs of options of the public packages, in the order of packages.
-func optionStructs(root string) (structs []optionStruct, err error) {
-	dirs, err := packages(root)
-	if err != nil {
-		return nil, err
-	}
-	for _, dir := range dirs {
-		s, err := read(root, dir)
-		if err != nil {
-			return nil, err
-		}
+func optionStructs(r *repository) (structs []optionStruct) {
+	for _, s := range r.public() {
 		s.specs(token.TYPE, func(spec ast.Spec, _ *ast.GenDecl) {
 			t := spec.(*ast.TypeSpec)
 			_, is := t.Type.(*ast.StructType)
 			named := t.Name.IsExported() && strings.HasSuffix(t.Name.Name, "Options")
-			if is && (named || more[dir+"."+t.Name.Name]) {
+			if is && (named || more[s.dir+"."+t.Name.Name]) {
 				structs = append(structs, optionStruct{s, t.Name.Name})
 			}
 		})
 	}
-	return structs, nil
+	return structs
 }
 
 // zero begins the sentence of a field's comment that is about its zero value.
@@ -54,19 +46,11 @@ var zero = regexp.MustCompile(`^(Nil|Zero|0|Empty|False|None|If it is (nil|zero|
 	`The zero value|Required)\b`)
 
 // options has a heading for each struct of options, with a row for each field.
-func options(root string) (string, error) {
-	structs, err := optionStructs(root)
-	if err != nil {
-		return "", err
-	}
+func options(r *repository) string {
 	var b strings.Builder
-	var errs []error
 	last := ""
-	for _, o := range structs {
-		fields, about, err := o.source.fields(o.name)
-		if err != nil {
-			return "", err
-		}
+	for _, o := range optionStructs(r) {
+		fields, about := o.source.fields(o.name)
 		if o.source.dir != last {
 			last = o.source.dir
 			fmt.Fprintf(&b, "## %s\n\n", last)
@@ -77,18 +61,15 @@ func options(root string) (string, error) {
 		for _, f := range fields {
 			meaning, empty := split(f.comment)
 			if empty == "" && f.typ != "bool" || meaning == "" {
-				errs = append(errs, fmt.Errorf("%s.%s.%s: the comment has no sentence that begins with "+
-					"Nil, Zero, Empty, None or Required, or has no other", last, o.name, f.name))
-			}
-			if empty == "" {
-				empty = "false"
+				r.fault("%s.%s.%s: the comment has no sentence that begins with Nil, Zero, Empty, None "+
+					"or Required, or has no other", last, o.name, f.name)
 			}
 			b.WriteString(row(code(f.name), code(f.typ), cell(meaning),
-				cell(o.source.numbers(empty))))
+				cell(o.source.numbers(cmp.Or(empty, "false")))))
 		}
 		b.WriteString("\n")
 	}
-	return b.String(), errors.Join(errs...)
+	return b.String()
 }
 
 // split parts a comment into the sentences about the zero value and the others.
@@ -125,8 +106,8 @@ var constantName = regexp.MustCompile("`?\\b(?:\\w+\\.)?((?:Default|Max|Min)[A-Z
 func (s *source) numbers(text string) string {
 	return constantName.ReplaceAllStringFunc(text, func(name string) string {
 		m := constantName.FindStringSubmatch(name)
-		v, timed, err := s.value(m[1])
-		if err != nil {
+		v, timed := s.value(m[1])
+		if v == nil {
 			return name
 		}
 		return "`" + strings.Trim(name, "`") + "` (" +
@@ -154,20 +135,11 @@ var instrumentAttributes = map[string][]string{
 }
 
 // metrics has a row for each instrument.
-func metrics(root string) (string, error) {
-	s, err := read(root, "runtime/telemetry")
-	if err != nil {
-		return "", err
-	}
+func metrics(r *repository) string {
+	s := r.read("runtime/telemetry")
 	var list []instrument
-	text := func(e ast.Expr) string {
-		v, _, err := s.eval(e)
-		if err != nil || v.Kind() != constant.String {
-			return ""
-		}
-		return constant.StringVal(v)
-	}
-	for _, f := range s.files {
+	text := s.text
+	for _, f := range s.Syntax {
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || len(call.Args) == 0 || text(call.Args[0]) == "" {
@@ -208,76 +180,66 @@ func metrics(root string) (string, error) {
 	b.WriteString(head("metric", "kind", "unit", "meaning", "attributes"))
 	for _, i := range list {
 		if i.about == "" || i.unit == "" || instrumentAttributes[i.name] == nil {
-			return "", fmt.Errorf("the metric %s has no description, unit or attributes", i.name)
+			r.fault("the metric %s has no description, unit or attributes", i.name)
 		}
 		var of []string
 		for _, name := range instrumentAttributes[i.name] {
-			v, _, err := s.value(name)
-			if err != nil {
-				return "", err
-			}
+			v, _ := s.must(name)
 			of = append(of, code(constant.StringVal(v)))
 		}
 		b.WriteString(row(code(i.name), i.kind, code(i.unit), cell(i.about),
 			strings.Join(of, ", ")))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // attributes has a row for each attribute of spans and metrics, by its constant's comment.
-func attributes(root string) (string, error) {
-	s, err := read(root, "runtime/telemetry")
-	if err != nil {
-		return "", err
+func attributes(r *repository) string {
+	isKey := func(c *ast.ValueSpec) bool {
+		return strings.HasPrefix(c.Names[0].Name, "key") && len(c.Values) == 1
 	}
-	var b strings.Builder
-	b.WriteString(head("attribute", "meaning"))
-	s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
-		c := spec.(*ast.ValueSpec)
-		if !strings.HasPrefix(c.Names[0].Name, "key") || len(c.Values) != 1 || err != nil {
-			return
-		}
-		v, _, e := s.eval(c.Values[0])
-		if e != nil {
-			err = e
-			return
-		}
-		about := c.Doc.Text()
-		if about == "" {
-			about = c.Comment.Text()
-		}
-		if about == "" {
-			err = fmt.Errorf("%s has no comment", c.Names[0].Name)
-		}
-		b.WriteString(row(code(constant.StringVal(v)), cell(linked(about))))
-	})
-	return b.String(), err
+	return head("attribute", "meaning") + r.read("runtime/telemetry").words(isKey,
+		func(_, comment string) string { return linked(comment) })
 }
 
-// jsonFields has a row for each field of a struct's JSON form.
-func jsonFields(root, dir, name, column string) (string, error) {
-	s, err := read(root, dir)
-	if err != nil {
-		return "", err
-	}
-	fields, _, err := s.fields(name)
-	if err != nil {
-		return "", err
-	}
+// words has a row for each constant of a text that is chosen, with its comment.
+func (s *source) words(chosen func(*ast.ValueSpec) bool,
+	meaning func(name, comment string) string) string {
 	var b strings.Builder
-	b.WriteString(head(column, "present", "content"))
+	s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
+		c := spec.(*ast.ValueSpec)
+		if !chosen(c) {
+			return
+		}
+		comment := cmp.Or(c.Doc.Text(), c.Comment.Text())
+		if comment == "" {
+			s.fault("%s has no comment", c.Names[0].Name)
+		}
+		b.WriteString(row(code(s.text(c.Values[0])), cell(meaning(c.Names[0].Name, comment))))
+	})
+	return b.String()
+}
+
+// jsonFields has a row for each field of a struct's JSON form, with its type or without.
+func (s *source) jsonFields(name string, typed bool, columns ...string) string {
+	fields, _ := s.fields(name)
+	table := head(columns...)
 	for _, f := range fields {
 		if f.comment == "" {
-			return "", fmt.Errorf("%s.%s has no comment", name, f.name)
+			s.fault("%s.%s has no comment", name, f.name)
 		}
 		tag, rest, _ := strings.Cut(reflect.StructTag(f.tag).Get("json"), ",")
+		cells := []string{code(tag)}
+		if typed {
+			cells = append(cells, jsonType(f.typ))
+		}
 		present := "always"
 		if strings.Contains(rest, "omit") {
 			present = "unless empty"
 		}
-		b.WriteString(row(code(tag), present, cell(about(f.name, f.comment))))
+		table += row(append(cells, present, cell(about(f.name, f.comment)))...)
 	}
-	return b.String(), nil
+	return table
 }
 
 // about is a comment without the name that it begins with by Go's convention.
@@ -292,63 +254,37 @@ func about(name, comment string) string {
 	return sentence(text)
 }
 
-func eventFields(root string) (string, error) {
-	return jsonFields(root, "runtime/audit", "Event", "field")
+func eventFields(r *repository) string {
+	return r.read("runtime/audit").jsonFields("Event", false, "field", "present", "content")
 }
 
-func argumentFields(root string) (string, error) {
+func argumentFields(r *repository) string {
 	var b strings.Builder
 	for _, part := range []struct{ heading, name string }{
 		{"arguments", "Argument"}, {"grants", "Use"}, {"chain and cut", "Link"},
 	} {
-		table, err := jsonFields(root, "runtime/audit", part.name, "field")
-		if err != nil {
-			return "", err
-		}
+		table := r.read("runtime/audit").jsonFields(part.name, false, "field", "present", "content")
 		fmt.Fprintf(&b, "### An item of %s\n\n%s\n", part.heading, table)
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // eventWords has a table of the words of each type of an event.
-func eventWords(root string) (string, error) {
+func eventWords(r *repository) string {
 	var b strings.Builder
 	for _, part := range []struct{ heading, dir, typ string }{
 		{"event_type", "runtime/audit", "Type"}, {"status", "runtime/audit", "Status"},
 		{"failure", "runtime/audit", "Failure"}, {"axis", "runtime/access", "Axis"},
 		{"", "runtime/audit", "string"},
 	} {
-		s, err := read(root, part.dir)
-		if err != nil {
-			return "", err
-		}
 		if part.heading != "" {
 			fmt.Fprintf(&b, "\n### %s\n\n%s", part.heading, head("word", "meaning"))
 		}
-		s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
-			c := spec.(*ast.ValueSpec)
+		b.WriteString(r.read(part.dir).words(func(c *ast.ValueSpec) bool {
 			of, typed := c.Type.(*ast.Ident)
 			axis := part.typ == "string" && strings.HasPrefix(c.Names[0].Name, "Axis")
-			if !c.Names[0].IsExported() || !axis && (!typed || of.Name != part.typ) {
-				return
-			}
-			comment := c.Doc.Text()
-			if comment == "" {
-				comment = c.Comment.Text()
-			}
-			if comment == "" {
-				err = fmt.Errorf("%s has no comment", c.Names[0].Name)
-			}
-			v, _, e := s.eval(c.Values[0])
-			if e != nil {
-				err = e
-				return
-			}
-			b.WriteString(row(code(constant.StringVal(v)), cell(about(c.Names[0].Name, comment))))
-		})
-		if err != nil {
-			return "", err
-		}
+			return c.Names[0].IsExported() && (axis || typed && of.Name == part.typ)
+		}, about))
 	}
-	return strings.TrimLeft(b.String(), "\n"), nil
+	return strings.TrimLeft(b.String(), "\n")
 }

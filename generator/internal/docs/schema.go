@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -35,15 +35,9 @@ var words = map[string][]any{
 const schemaHome = "https://raw.githubusercontent.com/mcpgen/mcpgen/main/docs/reference/schemas/"
 
 // manifestSchema is the JSON Schema of mcp.manifest.json, from the types that mcpgen writes.
-func manifestSchema(root string) (string, error) {
-	s, err := read(root, "generator/internal/document")
-	if err != nil {
-		return "", err
-	}
-	version, _, err := s.value("manifestVersion")
-	if err != nil {
-		return "", err
-	}
+func manifestSchema(r *repository) string {
+	s := r.read("generator/internal/document")
+	version, _ := s.must("manifestVersion")
 	schema := &jsonschema.Schema{}
 	definitions := jsonschema.Definitions{}
 	unused := map[string]bool{}
@@ -51,18 +45,12 @@ func manifestSchema(root string) (string, error) {
 		unused[name] = true
 	}
 	for _, o := range objects {
-		fields, _, err := s.fields(o.name)
-		if err != nil {
-			return "", err
-		}
+		fields, _ := s.fields(o.name)
 		object := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(),
 			AdditionalProperties: jsonschema.FalseSchema}
 		for _, f := range fields {
 			tag, rest, _ := strings.Cut(reflect.StructTag(f.tag).Get("json"), ",")
-			property, err := schemaOf(f.typ)
-			if err != nil {
-				return "", fmt.Errorf("%s.%s: %w", o.name, f.name, err)
-			}
+			property := r.schemaOf(f.typ)
 			property.Description = strings.Join(strings.Fields(about(f.name, f.comment)), " ")
 			property.Enum = words[o.name+"."+tag]
 			delete(unused, o.name+"."+tag)
@@ -80,40 +68,39 @@ func manifestSchema(root string) (string, error) {
 		definitions[o.name] = object
 	}
 	for name := range unused {
-		return "", fmt.Errorf("the manifest has no field %s", name)
+		r.fault("the manifest has no field %s", name)
 	}
 	schema.Version = jsonschema.Version
 	schema.ID = schemaHome + "manifest.json"
 	schema.Title = "mcp.manifest.json of mcpgen"
 	schema.Definitions = definitions
 	text, err := json.Marshal(schema)
-	if err != nil {
-		return "", err
-	}
 	var b bytes.Buffer
-	err = json.Indent(&b, text, "", "  ")
-	return b.String() + "\n", err
+	if err := errors.Join(err, json.Indent(&b, text, "", "  ")); err != nil {
+		r.fault("%w", err)
+	}
+	return b.String() + "\n"
 }
 
 // schemaOf is the schema of a Go type of the manifest.
-func schemaOf(typ string) (*jsonschema.Schema, error) {
+func (r *repository) schemaOf(typ string) *jsonschema.Schema {
 	typ = strings.TrimPrefix(typ, "*")
 	if item, ok := strings.CutPrefix(typ, "[]"); ok {
-		items, err := schemaOf(item)
-		return &jsonschema.Schema{Type: "array", Items: items}, err
+		return &jsonschema.Schema{Type: "array", Items: r.schemaOf(item)}
 	}
 	if strings.HasPrefix(typ, "manifest") {
-		return &jsonschema.Schema{Ref: "#/$defs/" + typ}, nil
+		return &jsonschema.Schema{Ref: "#/$defs/" + typ}
 	}
 	switch typ {
 	case "string", "bool", "int", "json.RawMessage":
-		return &jsonschema.Schema{Type: jsonType(typ)}, nil
+		return &jsonschema.Schema{Type: jsonType(typ)}
 	case "map[string]string":
 		return &jsonschema.Schema{Type: "object",
-			AdditionalProperties: &jsonschema.Schema{Type: "string"}}, nil
+			AdditionalProperties: &jsonschema.Schema{Type: "string"}}
 	case "contract": // a line for each property, which is a JSON Schema
 		return &jsonschema.Schema{Type: "object",
-			AdditionalProperties: &jsonschema.Schema{Type: "object"}}, nil
+			AdditionalProperties: &jsonschema.Schema{Type: "object"}}
 	}
-	return nil, fmt.Errorf("no schema for the type %s", typ)
+	r.fault("no schema for the type %s", typ)
+	return &jsonschema.Schema{}
 }

@@ -1,60 +1,71 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/constant"
-	"go/parser"
-	"go/printer"
 	"go/token"
-	"os"
-	"path/filepath"
+	"go/types"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/go/packages"
 )
 
-// source is the syntax of one package, without tests.
-type source struct {
-	root, dir string
-	fset      *token.FileSet
-	files     []*ast.File
+// repository has the packages that the pages are about, and collects what is wrong with them.
+type repository struct {
+	root, page string
+	packages   map[string]*source // by folder
+	faults     []error
 }
 
-// parsed keeps packages, by folder: several sections read the same ones.
-var parsed = map[string]*source{}
+// source is one package, without tests.
+type source struct {
+	*repository
+	*packages.Package
+	dir string
+}
 
-// read parses the package in a folder below the root.
-func read(root, dir string) (*source, error) {
-	if s := parsed[root+"\x00"+dir]; s != nil {
-		return s, nil
-	}
-	s := &source{root: root, dir: dir, fset: token.NewFileSet()}
-	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), "*.go"))
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(s.fset, name, nil, parser.ParseComments)
-		if err != nil {
+const home = "github.com/mcpgen/mcpgen/"
+
+// open loads the packages.
+func open(root string) (*repository, error) {
+	r := &repository{root: root, packages: map[string]*source{}}
+	loaded, err := packages.Load(&packages.Config{Dir: root, Mode: packages.NeedName |
+		packages.NeedFiles | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes |
+		packages.NeedTypesInfo}, home+"internal/...", home+"runtime/...",
+		home+"generator/internal/document")
+	for _, p := range loaded {
+		for _, err := range p.Errors {
 			return nil, err
 		}
-		s.files = append(s.files, f)
+		dir := strings.TrimPrefix(p.PkgPath, home)
+		r.packages[dir] = &source{r, p, dir}
 	}
-	if len(s.files) == 0 {
-		return nil, fmt.Errorf("%s has no package", dir)
+	return r, err
+}
+
+// fault notes an error of the page that is written.
+func (r *repository) fault(format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf("%s: "+format, append([]any{r.page}, args...)...))
+}
+
+// read returns the package in a folder.
+func (r *repository) read(dir string) *source {
+	if s := r.packages[dir]; s != nil {
+		return s
 	}
-	parsed[root+"\x00"+dir] = s
-	return s, nil
+	r.fault("%s has no package", dir)
+	return &source{r, &packages.Package{Types: types.NewPackage(dir, dir)}, dir}
 }
 
 // specs calls f for each spec of a kind at the top level, with its declaration.
 func (s *source) specs(kind token.Token, f func(ast.Spec, *ast.GenDecl)) {
-	for _, file := range s.files {
+	for _, file := range s.Syntax {
 		for _, d := range file.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == kind {
 				for _, spec := range g.Specs {
@@ -71,124 +82,61 @@ type field struct {
 }
 
 // fields returns the exported fields of a struct, with the comment of each, and the struct's own.
-func (s *source) fields(name string) (fields []field, comment string, err error) {
+func (s *source) fields(name string) (fields []field, comment string) {
 	var found *ast.StructType
 	s.specs(token.TYPE, func(spec ast.Spec, g *ast.GenDecl) {
 		t := spec.(*ast.TypeSpec)
 		if st, ok := t.Type.(*ast.StructType); ok && t.Name.Name == name {
-			found, comment = st, t.Doc.Text()
-			if comment == "" {
-				comment = g.Doc.Text()
-			}
+			found, comment = st, cmp.Or(t.Doc.Text(), g.Doc.Text())
 		}
 	})
 	if found == nil {
-		return nil, "", fmt.Errorf("%s has no struct %s", s.dir, name)
+		s.fault("%s has no struct %s", s.dir, name)
+		return nil, ""
 	}
 	for _, f := range found.Fields.List {
-		about := f.Doc.Text()
-		if about == "" {
-			about = f.Comment.Text()
-		}
-		var typ strings.Builder
-		if err := printer.Fprint(&typ, s.fset, f.Type); err != nil {
-			return nil, "", err
-		}
+		typ := strings.Join(strings.Fields(types.ExprString(f.Type)), " ")
 		tag := ""
 		if f.Tag != nil {
 			tag, _ = strconv.Unquote(f.Tag.Value)
 		}
 		names := f.Names
 		if len(names) == 0 {
-			names = []*ast.Ident{ast.NewIdent(typ.String()[strings.LastIndex(typ.String(), ".")+1:])}
+			names = []*ast.Ident{ast.NewIdent(typ[strings.LastIndex(typ, ".")+1:])}
 		}
 		for _, n := range names {
 			if n.IsExported() {
-				fields = append(fields, field{n.Name, strings.Join(strings.Fields(typ.String()), " "),
-					tag, about})
+				fields = append(fields, field{n.Name, typ, tag, cmp.Or(f.Doc.Text(), f.Comment.Text())})
 			}
 		}
 	}
-	return fields, comment, nil
+	return fields, comment
 }
 
-// value evaluates a constant. timed reports that it is a duration.
-func (s *source) value(name string) (v constant.Value, timed bool, err error) {
-	err = fmt.Errorf("%s has no constant %s", s.dir, name)
-	s.specs(token.CONST, func(spec ast.Spec, _ *ast.GenDecl) {
-		c := spec.(*ast.ValueSpec)
-		if i := slices.IndexFunc(c.Names, func(n *ast.Ident) bool { return n.Name == name }); i >= 0 &&
-			i < len(c.Values) {
-			v, timed, err = s.eval(c.Values[i])
-		}
-	})
-	return v, timed, err
-}
-
-// eval evaluates an expression of numbers, texts and constants, those of other packages included.
-func (s *source) eval(e ast.Expr) (v constant.Value, timed bool, err error) {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return constant.MakeFromLiteral(e.Value, e.Kind, 0), false, nil
-	case *ast.ParenExpr:
-		return s.eval(e.X)
-	case *ast.CallExpr: // a conversion, or the length of a text
-		if len(e.Args) != 1 {
-			return nil, false, fmt.Errorf("%s: a call", s.fset.Position(e.Pos()))
-		}
-		v, timed, err = s.eval(e.Args[0])
-		if f, ok := e.Fun.(*ast.Ident); ok && f.Name == "len" && err == nil {
-			return constant.MakeInt64(int64(len(constant.StringVal(v)))), false, nil
-		}
-		return v, timed, err
-	case *ast.Ident:
-		return s.value(e.Name)
-	case *ast.SelectorExpr:
-		return s.selected(e)
-	case *ast.BinaryExpr:
-		x, xt, err := s.eval(e.X)
-		if err != nil {
-			return nil, false, err
-		}
-		y, yt, err := s.eval(e.Y)
-		if err != nil {
-			return nil, false, err
-		}
-		if e.Op == token.SHL || e.Op == token.SHR {
-			n, _ := constant.Uint64Val(y)
-			return constant.Shift(x, e.Op, uint(n)), xt, nil
-		}
-		return constant.BinaryOp(x, e.Op, y), xt || yt, nil
-	}
-	return nil, false, fmt.Errorf("%s: not a constant of a known form", s.fset.Position(e.Pos()))
-}
-
-var units = map[string]time.Duration{"Nanosecond": 1, "Microsecond": time.Microsecond,
-	"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour}
-
-// selected evaluates a constant of package time, or of another package of this repository.
-func (s *source) selected(e *ast.SelectorExpr) (constant.Value, bool, error) {
-	of, ok := e.X.(*ast.Ident)
+// value returns the value of a constant, and nil without one. timed reports that it is a duration.
+func (s *source) value(name string) (v constant.Value, timed bool) {
+	c, ok := s.Types.Scope().Lookup(name).(*types.Const)
 	if !ok {
-		return nil, false, fmt.Errorf("%s: no constant", s.fset.Position(e.Pos()))
+		return nil, false
 	}
-	if of.Name == "time" {
-		return constant.MakeInt64(int64(units[e.Sel.Name])), true, nil
+	return c.Val(), types.TypeString(c.Type(), nil) == "time.Duration"
+}
+
+// must is value of a constant that exists.
+func (s *source) must(name string) (v constant.Value, timed bool) {
+	if v, timed = s.value(name); v == nil {
+		s.fault("%s has no constant %s", s.dir, name)
+		v = constant.MakeUnknown()
 	}
-	for _, f := range s.files {
-		for _, i := range f.Imports {
-			path, _ := strconv.Unquote(i.Path.Value)
-			dir, within := strings.CutPrefix(path, "github.com/mcpgen/mcpgen/")
-			if within && filepath.Base(dir) == of.Name {
-				other, err := read(s.root, dir)
-				if err != nil {
-					return nil, false, err
-				}
-				return other.value(e.Sel.Name)
-			}
-		}
+	return v, timed
+}
+
+// text returns the text of a constant expression, and "" of another expression.
+func (s *source) text(e ast.Expr) string {
+	if v := s.TypesInfo.Types[e].Value; v != nil && v.Kind() == constant.String {
+		return constant.StringVal(v)
 	}
-	return nil, false, fmt.Errorf("%s: unknown package %s", s.fset.Position(e.Pos()), of.Name)
+	return ""
 }
 
 // shown is a constant in words: a duration, a size in bytes, or a number with separators.
@@ -230,23 +178,12 @@ func duration(d time.Duration) string {
 	return text
 }
 
-// packages returns the folders of the public packages below runtime, sorted.
-func packages(root string) (dirs []string, err error) {
-	err = filepath.WalkDir(filepath.Join(root, "runtime"),
-		func(path string, d os.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				return err
-			}
-			if n := d.Name(); n == "internal" || n == "testdata" {
-				return filepath.SkipDir
-			}
-			names, err := filepath.Glob(filepath.Join(path, "*.go"))
-			if err != nil || len(names) == 0 {
-				return err
-			}
-			dir, err := filepath.Rel(root, path)
-			dirs = append(dirs, filepath.ToSlash(dir))
-			return err
-		})
-	return dirs, err
+// public returns the public packages below runtime, by folder.
+func (r *repository) public() (list []*source) {
+	for _, dir := range slices.Sorted(maps.Keys(r.packages)) {
+		if strings.HasPrefix(dir, "runtime") && !strings.Contains(dir+"/", "/internal/") {
+			list = append(list, r.packages[dir])
+		}
+	}
+	return list
 }

@@ -57,7 +57,7 @@ func List(services []model.Service, relative func(string) string) ListReport {
 			add(ListItem{Kind: "unannotated", Access: s.Server.Unannotated}, s.Server.Pos)
 		}
 		for _, t := range s.Served() {
-			i := ListItem{Kind: t.Kind, Name: t.ID, Handler: t.Handler.String(), Access: rule(t.Tool),
+			i := ListItem{Kind: t.Kind, Name: t.ID, Handler: t.Handler.String(), Access: rule(*t.Tool),
 				Grants: t.Permissions(), Isolate: t.Limits.Isolate, Catalogs: t.Catalogs,
 				Validator: t.Input.Uncoded}
 			for _, v := range t.Ruled() {

@@ -60,9 +60,9 @@ func matrixOf(s model.Service) matrix {
 		for _, argument := range tool.Closed() {
 			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
-		row.also = append(row.also, permissionWords(tool.Tool)...)
+		row.also = append(row.also, permissionWords(*tool.Tool)...)
 		if s.Proof != nil && tool.Kind == "tool" {
-			row.proven = provenWords(s.Proof, tool.Tool)
+			row.proven = provenWords(s.Proof, *tool.Tool)
 		}
 		m.rows = append(m.rows, row)
 		for _, v := range tool.Ruled() {

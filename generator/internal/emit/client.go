@@ -117,34 +117,22 @@ func writeMethod(f file, s model.Service, t model.Tool) {
 			f.Comment(strings.TrimRight("// "+line, " \r\n"))
 		}
 	}
-	results := []jen.Code{jen.Error()}
-	call := ""
-	var of, typ jen.Code
-	switch t.Output.Kind {
-	case model.NoOutput:
-		call = "Nothing"
-	case model.ObjectOutput, model.ValueOutput, model.JSONOutput:
-		call = map[model.OutputKind]string{model.ObjectOutput: "Object",
-			model.ValueOutput: "Value", model.JSONOutput: "JSON"}[t.Output.Kind]
-		typ = expr(t.Output.Outside)
-		of = typ
-	case model.TextOutput:
-		call, typ = "Text", jen.String()
-	case model.BytesOutput:
-		call, typ = "Bytes", jen.Index().Byte()
-	case model.ContentOutput:
-		call, typ = "Contents", jen.Index().Qual(mcpPath, "Content")
-	case model.SDKOutput:
-		call, typ = "Result", jen.Op("*").Qual(mcpPath, "CallToolResult")
+	outside := expr(t.Output.Outside)
+	result := map[model.OutputKind]struct {
+		call string
+		typ  *jen.Statement
+	}{
+		model.NoOutput: {"Nothing", nil}, model.ObjectOutput: {"Object", outside},
+		model.ValueOutput: {"Value", outside}, model.JSONOutput: {"JSON", outside},
+		model.TextOutput: {"Text", jen.String()}, model.BytesOutput: {"Bytes", jen.Index().Byte()},
+		model.ContentOutput: {"Contents", jen.Index().Qual(mcpPath, "Content")},
+		model.SDKOutput:     {"Result", jen.Op("*").Qual(mcpPath, "CallToolResult")},
+	}[t.Output.Kind]
+	call := jen.Qual(toolclientPath, result.call)
+	if result.typ == outside {
+		call.Index(outside)
 	}
-	if typ != nil {
-		results = []jen.Code{typ, jen.Error()}
-	}
-	fun := jen.Qual(toolclientPath, call)
-	if of != nil {
-		fun = fun.Index(of)
-	}
-	f.Func().Params(jen.Id("c").Op("*").Id("Client")).Id(name).Params(params...).Params(results...).
-		Block(jen.Return(fun.Call(jen.Id("ctx"), jen.Id("c").Dot("client"),
-			jen.Qual(s.Package, t.Const), in)))
+	f.Func().Params(jen.Id("c").Op("*").Id("Client")).Id(name).Params(params...).
+		Params(result.typ, jen.Error()).Block(jen.Return(call.Call(jen.Id("ctx"),
+		jen.Id("c").Dot("client"), jen.Qual(s.Package, t.Const), in)))
 }

@@ -84,30 +84,29 @@ func (p *plan) writeToolset(f file) {
 		receivers = append(receivers, jen.Id(param))
 		answers = append(answers, param)
 	}
+	var tools, prompts, resources []jen.Code
+	for _, tool := range p.Tools {
+		tools = append(tools, p.tool(tool))
+	}
+	for _, prompt := range p.Prompts {
+		prompts = append(prompts, p.prompt(prompt))
+	}
+	for _, r := range p.Resources {
+		resources = append(resources, p.resource(r))
+	}
 	generated := []jen.Code{
 		row("Package", jen.Lit(p.Package)),
 		row("Manifest", jen.Lit(p.manifest)),
 		row("Server", p.serverInfo()),
 		row("Table", p.table()),
+		when(len(receivers) > 0, "Receivers", jen.Index().Any().Add(inline(receivers...))),
+		whenTrue("Quiet", p.Quiet),
+		when(p.timeout > 0, "Timeout", duration(p.timeout)),
+		when(len(tools) > 0 || len(p.Prompts)+len(p.Resources) == 0, "Tools",
+			jen.Index().Qual(toolsetPath, "Tool").Add(rows(tools...))),
+		list("Prompts", "Prompt", prompts),
+		list("Resources", "Resource", resources),
 	}
-	if len(receivers) > 0 {
-		generated = append(generated, row("Receivers", jen.Index().Any().Add(inline(receivers...))))
-	}
-	if p.Quiet {
-		generated = append(generated, row("Quiet", jen.True()))
-	}
-	if p.timeout > 0 {
-		generated = append(generated, row("Timeout", duration(p.timeout)))
-	}
-	var tools []jen.Code
-	for _, tool := range p.Tools {
-		tools = append(tools, p.tool(tool))
-	}
-	if len(tools) > 0 || len(p.Prompts)+len(p.Resources) == 0 {
-		generated = append(generated, row("Tools",
-			jen.Index().Qual(toolsetPath, "Tool").Add(rows(tools...))))
-	}
-	generated = append(generated, p.offers()...)
 
 	f.Comment(fmt.Sprintf("Toolset returns the tools, prompts and resources of package %s%s.", p.Name,
 		receiversText(answers)))
@@ -132,70 +131,60 @@ func receiversText(params []string) string {
 }
 
 func (p *plan) serverInfo() *jen.Statement {
-	fields := append([]jen.Code{row("Name", jen.Lit(p.Server.Name))}, texts("Title", p.Server.Title,
-		"Version", p.Server.Version, "WebsiteURL", p.Server.Website)...)
-	if len(p.Server.Icons) == 0 {
-		return jen.Qual(toolsetPath, "ServerInfo").Add(inline(fields...))
+	braces := inline
+	if len(p.Server.Icons) > 0 {
+		braces = rows
 	}
-	fields = append(fields, row("Icons", icons(p.Server.Icons)))
-	return jen.Qual(toolsetPath, "ServerInfo").Add(rows(fields...))
+	return jen.Qual(toolsetPath, "ServerInfo").Add(braces(row("Name", jen.Lit(p.Server.Name)),
+		text("Title", p.Server.Title), text("Version", p.Server.Version),
+		text("WebsiteURL", p.Server.Website), icons(p.Server.Icons)))
 }
 
-// icons writes icons, one a line.
-func icons(list []model.Icon) *jen.Statement {
+// icons writes the row of icons, one a line.
+func icons(of []model.Icon) *jen.Statement {
 	var all []jen.Code
-	for _, i := range list {
-		fields := texts("Source", i.Source, "MIMEType", i.MIMEType)
-		if len(i.Sizes) > 0 {
-			fields = append(fields, row("Sizes", strs(i.Sizes)))
-		}
-		all = append(all, inline(append(fields, texts("Theme", i.Theme)...)...))
+	for _, i := range of {
+		all = append(all, inline(text("Source", i.Source), text("MIMEType", i.MIMEType),
+			texts("Sizes", i.Sizes), text("Theme", i.Theme)))
 	}
-	return jen.Index().Qual(toolsetPath, "Icon").Add(rows(all...))
+	return list("Icons", "Icon", all)
 }
 
 // tool writes one element of Tools.
 func (p *plan) tool(tool model.Tool) *jen.Statement {
-	fields := append([]jen.Code{row("Name", jen.Id(tool.Const))},
-		texts("Title", tool.Title, "Description", tool.Description)...)
-	fields = append(fields, row("Input", jen.Id(p.schemas.inputs[tool.Name])))
-	if schema := p.schemas.outputs[tool.Name]; schema != "" {
-		fields = append(fields, row("Output", jen.Id(schema)))
-	}
-	if tool.Hints != (model.Hints{}) {
-		fields = append(fields, row("Annotations", annotations(tool)))
-	}
-	if len(tool.Icons) > 0 {
-		fields = append(fields, row("Icons", icons(tool.Icons)))
-	}
-	fields = append(fields, texts("Meta", tool.Meta, "UI", tool.UI)...)
-	if len(tool.Aliases) > 0 {
-		fields = append(fields, row("Aliases", strs(tool.Aliases)))
-	}
-	switch {
-	case tool.Input.Uncoded != "" || tool.Lenient != nil && !*tool.Lenient:
-		fields = append(fields, row("Strict", jen.True()))
-	case tool.Lenient != nil:
-		fields = append(fields, row("Lenient", jen.True()))
-	}
-	fields = append(fields, whenTrue("Elicits", tool.Elicits)...)
-	fields = append(fields, texts("Task", tool.Task)...)
-	fields = append(fields, p.timeoutRow(tool.Limits)...)
-	if len(tool.Catalogs) > 0 {
-		fields = append(fields, row("Catalogs", strs(tool.Catalogs)))
-	}
-	fields = append(fields, p.permissionsAndLimits(tool)...)
-	fields = append(fields, whenTrue("SDK", tool.Handler.SDK)...)
-	return rows(append(fields, p.handlerRows(tool)...)...)
+	strict := tool.Input.Uncoded != "" || tool.Lenient != nil && !*tool.Lenient
+	output := p.schemas.outputs[tool.Name]
+	return rows(append([]jen.Code{
+		row("Name", jen.Id(tool.Const)),
+		text("Title", tool.Title),
+		text("Description", tool.Description),
+		row("Input", jen.Id(p.schemas.inputs[tool.Name])),
+		when(output != "", "Output", jen.Id(output)),
+		when(tool.Hints != (model.Hints{}), "Annotations", annotations(tool.Hints)),
+		icons(tool.Icons),
+		text("Meta", tool.Meta),
+		text("UI", tool.UI),
+		texts("Aliases", tool.Aliases),
+		whenTrue("Strict", strict),
+		whenTrue("Lenient", !strict && tool.Lenient != nil),
+		whenTrue("Elicits", tool.Elicits),
+		text("Task", tool.Task),
+		p.timeoutRow(tool.Limits),
+		texts("Catalogs", tool.Catalogs),
+		allow(tool.Allows),
+		limits(tool.Limits),
+		when(tool.Limits.Isolate != "", "Isolate", p.isolated(tool)),
+		whenTrue("SDK", tool.Handler.SDK),
+	}, p.handlerRows(tool)...)...)
 }
 
 // timeoutRow writes the time limit of a tool, a prompt or a resource, unless it is the package's,
 // or that it needs none.
-func (p *plan) timeoutRow(l model.Limits) []jen.Code {
+func (p *plan) timeoutRow(l model.Limits) *jen.Statement {
 	if l.NonBlocking || l.Timeout == p.timeout {
 		return whenTrue("NonBlocking", l.NonBlocking)
 	}
-	return []jen.Code{row("Timeout", duration(l.Timeout))}
+	return row("Timeout", duration(l.Timeout))
 }
 
 // handlerRows writes the rows of a tool's handler. The usual handlers are called by small
@@ -212,7 +201,7 @@ func (p *plan) handlerRows(tool model.Tool) []jen.Code {
 	case read != "":
 		finish = r.Clone().Dot("Finish").Call()
 		body = append(body,
-			jen.Var().Id(p.in).Add(p.decoders.inputType(tool)),
+			jen.Var().Id(p.in).Add(expr(p.decoders.of[tool.Name].typ)),
 			jen.Id(read).Call(r, jen.Op("&").Id(p.in)))
 	}
 	if finish == nil {
@@ -234,37 +223,30 @@ func (p *plan) handlerRows(tool model.Tool) []jen.Code {
 }
 
 // returns writes the rows of the form of a result, unless it is an object.
-func returns(o model.Output) (fields []jen.Code) {
+func returns(o model.Output) []jen.Code {
 	form := map[model.OutputKind]string{
 		model.NoOutput: "Nothing", model.ValueOutput: "Value", model.TextOutput: "Text",
 		model.JSONOutput: "JSON", model.BytesOutput: "Bytes", model.ContentOutput: "Contents",
 		model.SDKOutput: "SDKResult",
 	}[o.Kind]
-	if form != "" {
-		fields = append(fields, row("Returns", jen.Qual(toolsetPath, form)))
-	}
-	return append(fields, texts("MIMEType", o.MIMEType)...)
+	return []jen.Code{when(form != "", "Returns", jen.Qual(toolsetPath, form)),
+		text("MIMEType", o.MIMEType)}
 }
 
 // annotations writes the hints that the author wrote.
-func annotations(tool model.Tool) *jen.Statement {
-	h := tool.Hints
-	var fields []jen.Code
-	value := func(key string, hint *bool) {
-		if hint != nil {
-			fields = append(fields, row(key, jen.Lit(*hint)))
+func annotations(h model.Hints) *jen.Statement {
+	hint := func(key string, value *bool, pointer bool) jen.Code {
+		switch {
+		case value == nil:
+			return nil
+		case pointer:
+			return row(key, jen.New(jen.Lit(*value)))
 		}
+		return row(key, jen.Lit(*value))
 	}
-	pointer := func(key string, hint *bool) {
-		if hint != nil {
-			fields = append(fields, row(key, jen.New(jen.Lit(*hint))))
-		}
-	}
-	value("ReadOnlyHint", h.ReadOnly)
-	pointer("DestructiveHint", h.Destructive)
-	value("IdempotentHint", h.Idempotent)
-	pointer("OpenWorldHint", h.OpenWorld)
-	return jen.Qual(toolsetPath, "Annotations").Add(inline(fields...))
+	return jen.Qual(toolsetPath, "Annotations").Add(inline(
+		hint("ReadOnlyHint", h.ReadOnly, false), hint("DestructiveHint", h.Destructive, true),
+		hint("IdempotentHint", h.Idempotent, false), hint("OpenWorldHint", h.OpenWorld, true)))
 }
 
 // callFunc is a closure that decodes, has the runtime decide on what the arguments name, calls and
@@ -275,22 +257,8 @@ func (p *plan) callFunc(tool model.Tool, typ, makes string) *jen.Statement {
 	fails := p.onError(nil, empty)
 	arguments := jen.Id(p.call).Dot("Arguments")
 	choices := jen.Id(p.call).Dot("Choices").Call()
-	var decoded *jen.Statement // only for its error
-	switch {
-	case tool.Input.Kind == model.NoInput:
-		decoded = jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments)
-	case tool.Limits.Isolate != "" && len(tool.Allows) == 0:
-		decoded = jen.List(jen.Id("_"), jen.Id(p.err)).Op(":=").Add(
-			p.decoders.call(tool, arguments, choices))
-	}
-	var body []jen.Code
-	if decoded != nil {
-		body = append(body, p.onError(decoded, empty))
-	} else {
-		body = append(body, jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
-			p.decoders.call(tool, arguments, choices)), fails)
-	}
-	body = append(body, p.allowing(tool, fails)...)
+	used := tool.Limits.Isolate == "" || len(tool.Allows) > 0
+	body := append(p.decoding(tool, arguments, choices, empty, used), p.allowing(tool, fails)...)
 	var results jen.Code
 	switch {
 	case tool.Limits.Isolate == "":
@@ -310,6 +278,19 @@ func (p *plan) callFunc(tool model.Tool, typ, makes string) *jen.Statement {
 	return jen.Func().Params(
 		jen.Id(p.ctx).Qual("context", "Context"), jen.Id(p.call).Qual(toolsetPath, "Call"),
 	).Params(jen.Qual(toolsetPath, typ), jen.Error()).Block(body...)
+}
+
+// decoding is the statements that read the arguments of a call, or check those that are not used.
+func (p *plan) decoding(tool model.Tool, arguments, choices, empty jen.Code, used bool) []jen.Code {
+	if tool.Input.Kind == model.NoInput {
+		return []jen.Code{p.onError(
+			jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), empty)}
+	}
+	read := jen.Id(p.err).Op(":=").Add(p.decoders.call(tool, arguments, choices))
+	if !used {
+		return []jen.Code{p.onError(jen.List(jen.Id("_"), read), empty)}
+	}
+	return []jen.Code{jen.List(jen.Id(p.in), read), p.onError(nil, empty)}
 }
 
 // onError writes the if statement that returns a result and the error, with a statement before its

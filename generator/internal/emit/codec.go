@@ -189,33 +189,19 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 	case model.ListCodec:
 		read = call("Slice", d.element(*c.Elem))
 	case model.ArrayCodec:
-		read = jen.Qual(decodePath, "Array").Call(r, slice(to), d.element(*c.Elem))
+		whole := jen.Parens(to).Index(jen.Empty(), jen.Empty()) // v.Sides[:] of &v.Sides
+		read = jen.Qual(decodePath, "Array").Call(r, whole, d.element(*c.Elem))
 	case model.MapCodec:
 		return call("Map", d.key(c), d.element(*c.Elem))
 	case model.OptionalCodec:
 		return jen.Qual(toolsetPath, "ReadOptional").Call(r, to, d.element(*c.Elem))
-	case model.StringCodec:
-		read = call("String")
-	case model.BoolCodec:
-		read = call("Bool")
-	case model.IntCodec:
-		read = call("Int", integer(c.Least), integer(c.Most))
-	case model.UintCodec:
-		read = call("Uint", integer(c.Least), integer(c.Most))
-	case model.FloatCodec:
-		read = call("Float")
-	case model.BytesCodec:
-		read = call("Bytes")
-	case model.NamedBytesCodec:
-		read = call("BytesOf")
-	case model.TimeCodec:
-		read = r.Clone().Dot("Time").Call(to)
-	case model.TextCodec:
-		read = r.Clone().Dot("Unmarshal").Call(to)
-	case model.NumeralCodec:
-		read = r.Clone().Dot("Numeral").Call(to)
-	case model.BigIntCodec:
-		read = r.Clone().Dot("BigInt").Call(to)
+	case model.StringCodec, model.BoolCodec, model.FloatCodec, model.BytesCodec,
+		model.NamedBytesCodec:
+		read = call(scalars[c.Kind])
+	case model.IntCodec, model.UintCodec:
+		read = call(scalars[c.Kind], integer(c.Least), integer(c.Most))
+	case model.TimeCodec, model.TextCodec, model.NumeralCodec, model.BigIntCodec:
+		read = r.Clone().Dot(scalars[c.Kind]).Call(to)
 	case model.AnyCodec:
 		if text := c.Type.String(); text != "any" && text != "interface{}" {
 			to = jen.Parens(jen.Op("*").Any()).Parens(to)
@@ -225,6 +211,14 @@ func (d *decoders) value(c model.Codec, to *jen.Statement) jen.Code {
 		return r.Clone().Dot("Raw").Call(append([]jen.Code{to}, typeNames(c)...)...)
 	}
 	return d.checks(c, read)
+}
+
+// scalars are the funcs and methods of decode by the kind that they read.
+var scalars = map[model.CodecKind]string{
+	model.StringCodec: "String", model.BoolCodec: "Bool", model.IntCodec: "Int",
+	model.UintCodec: "Uint", model.FloatCodec: "Float", model.BytesCodec: "Bytes",
+	model.NamedBytesCodec: "BytesOf", model.TimeCodec: "Time", model.TextCodec: "Unmarshal",
+	model.NumeralCodec: "Numeral", model.BigIntCodec: "BigInt",
 }
 
 // typeNames are the types that a value of any kind may have.
@@ -244,13 +238,7 @@ func (d *decoders) quoted(c model.Codec, call func(string, ...jen.Code) *jen.Sta
 	}
 	form := raw(c.Checks[0].Values[0])
 	c.Checks = c.Checks[1:]
-	switch c.Kind {
-	case model.UintCodec:
-		return d.checks(c, call("QuotedUint", form))
-	case model.FloatCodec:
-		return d.checks(c, call("QuotedFloat", form))
-	}
-	return d.checks(c, call("QuotedInt", form))
+	return d.checks(c, call("Quoted"+scalars[c.Kind], form))
 }
 
 // hasLiteral reports whether Go writes values of a codec as literals, which defaults become. The
@@ -263,11 +251,6 @@ func hasLiteral(c model.Codec) bool {
 		return c.Pointers == 0 && hasLiteral(*c.Elem)
 	}
 	return false
-}
-
-// slice is all of an array that is pointed to: v.Sides[:] where the pointer is &v.Sides.
-func slice(to *jen.Statement) *jen.Statement {
-	return jen.Parens(to).Index(jen.Empty(), jen.Empty())
 }
 
 // key is the func that reads the keys of a map.

@@ -17,9 +17,9 @@ type decoders struct {
 	names    *names
 	objects  map[string]model.Object // of the service, by name
 	made     []decoder
-	of       map[string]string // decoder by tool name; tools without input need none
-	funcs    map[string]string // of objects
-	order    []string          // of objects, as their funcs are written
+	of       map[string]decoder // by tool name; tools without input need none
+	funcs    map[string]string  // of objects
+	order    []string           // of objects, as their funcs are written
 	elements elements
 	locals   locals
 }
@@ -34,7 +34,7 @@ type decoder struct {
 }
 
 func newDecoders(n *names, objects []model.Object) *decoders {
-	d := &decoders{names: n, of: map[string]string{}, objects: map[string]model.Object{},
+	d := &decoders{names: n, of: map[string]decoder{}, objects: map[string]model.Object{},
 		funcs: map[string]string{}}
 	for _, o := range objects {
 		d.objects[o.Name] = o
@@ -58,7 +58,7 @@ func (d *decoders) add(tool model.Tool, schema string) {
 	}
 	for _, made := range d.made {
 		if made.schema == schema && made.typ.String() == next.typ.String() {
-			d.of[tool.Name] = made.name
+			d.of[tool.Name] = made
 			return
 		}
 	}
@@ -69,7 +69,7 @@ func (d *decoders) add(tool model.Tool, schema string) {
 		next.name = d.names.pick(want)
 	}
 	d.made = append(d.made, next)
-	d.of[tool.Name] = next.name
+	d.of[tool.Name] = next
 }
 
 // call decodes a tool's arguments. choices are the values that the caller may send; nil in the
@@ -81,25 +81,13 @@ func (d *decoders) call(tool model.Tool, arguments, choices jen.Code) *jen.State
 		}
 		return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(read))
 	}
-	return jen.Id(d.of[tool.Name]).Call(arguments)
-}
-
-// inputType is the type that a tool's decoder fills.
-func (d *decoders) inputType(tool model.Tool) *jen.Statement {
-	for _, made := range d.made {
-		if made.name == d.of[tool.Name] {
-			return expr(made.typ)
-		}
-	}
-	return nil
+	return jen.Id(d.of[tool.Name].name).Call(arguments)
 }
 
 // reads names the func that reads a tool's arguments by a codec, if one does.
 func (d *decoders) reads(tool model.Tool) string {
-	for _, made := range d.made {
-		if made.name == d.of[tool.Name] && made.codec != nil {
-			return made.name
-		}
+	if made := d.of[tool.Name]; made.codec != nil {
+		return made.name
 	}
 	return ""
 }

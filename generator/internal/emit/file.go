@@ -148,31 +148,28 @@ func inline(values ...jen.Code) *jen.Statement {
 	return jen.Custom(jen.Options{Open: "{", Close: "}", Separator: ","}, values...)
 }
 
-// texts writes the rows of texts that are not empty.
-func texts(pairs ...string) []jen.Code {
-	var fields []jen.Code
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			fields = append(fields, row(pairs[i], quoted(pairs[i+1])))
-		}
+// when writes a row if it is needed. Otherwise it is nil, which jennifer leaves out.
+func when(needed bool, key string, value jen.Code) *jen.Statement {
+	if !needed {
+		return nil
 	}
-	return fields
+	return row(key, value)
 }
 
 // whenTrue writes the row of a flag that is set.
-func whenTrue(key string, set bool) []jen.Code {
-	if !set {
-		return nil
-	}
-	return []jen.Code{row(key, jen.True())}
+func whenTrue(key string, set bool) *jen.Statement { return when(set, key, jen.True()) }
+
+// text writes the row of a text that is not empty.
+func text(key, value string) *jen.Statement { return when(value != "", key, quoted(value)) }
+
+// texts writes the row of texts, if there are any.
+func texts(key string, values []string) *jen.Statement {
+	return when(len(values) > 0, key, strs(values))
 }
 
 // list writes the row of a slice of a type of package toolset, unless it is empty.
-func list(key, typ string, elements []jen.Code) []jen.Code {
-	if len(elements) == 0 {
-		return nil
-	}
-	return []jen.Code{row(key, jen.Index().Qual(toolsetPath, typ).Add(rows(elements...)))}
+func list(key, typ string, elements []jen.Code) *jen.Statement {
+	return when(len(elements) > 0, key, jen.Index().Qual(toolsetPath, typ).Add(rows(elements...)))
 }
 
 // quoted writes a string, one literal a line of text.

@@ -10,48 +10,26 @@ import (
 
 const sandboxPath = "github.com/mcpgen/mcpgen/runtime/sandbox"
 
-// permissionsAndLimits returns the rows of a tool for its permissions and limits.
-func (p *plan) permissionsAndLimits(tool model.Tool) []jen.Code {
-	var fields []jen.Code
-	if len(tool.Allows) > 0 {
-		var allow []jen.Code
-		for _, a := range tool.Allows {
-			for _, kind := range a.Kinds {
-				allow = append(allow, inline(row("Kind", jen.Lit(kind)),
-					row("Argument", jen.Lit(a.Argument))))
-			}
+// allow writes the row of the permissions of a tool.
+func allow(allows []model.Allow) *jen.Statement {
+	var all []jen.Code
+	for _, a := range allows {
+		for _, kind := range a.Kinds {
+			all = append(all, inline(row("Kind", jen.Lit(kind)), row("Argument", jen.Lit(a.Argument))))
 		}
-		fields = append(fields, row("Allow",
-			jen.Index().Qual(toolsetPath, "Allow").Add(inline(allow...))))
 	}
-	if limits := limitRows(tool.Limits); len(limits) > 0 {
-		fields = append(fields, row("Limits", jen.Qual(toolsetPath, "Limits").Add(inline(limits...))))
-	}
-	if tool.Limits.Isolate != "" {
-		fields = append(fields, row("Isolate", p.isolated(tool)))
-	}
-	return fields
+	return when(len(all) > 0, "Allow", jen.Index().Qual(toolsetPath, "Allow").Add(inline(all...)))
 }
 
-func limitRows(l model.Limits) []jen.Code {
-	var fields []jen.Code
-	if l.Memory > 0 {
-		fields = append(fields, row("Memory", size(l.Memory)))
-	}
-	if l.Output > 0 {
-		fields = append(fields, row("Output", size(l.Output)))
-	}
-	if l.Concurrency > 0 {
-		fields = append(fields, row("Concurrency", jen.Lit(l.Concurrency)))
-	}
-	if l.Rate.Calls > 0 {
-		fields = append(fields, row("Rate", jen.Qual(toolsetPath, "Rate").Add(
-			inline(row("Calls", jen.Lit(l.Rate.Calls)), row("Per", duration(l.Rate.Per))))))
-	}
-	if len(l.Capabilities) > 0 {
-		fields = append(fields, row("Capabilities", strs(l.Capabilities)))
-	}
-	return fields
+// limits writes the row of the limits of a tool, apart from its time.
+func limits(l model.Limits) *jen.Statement {
+	any := l.Memory+l.Output > 0 || l.Concurrency+l.Rate.Calls+len(l.Capabilities) > 0
+	rate := inline(row("Calls", jen.Lit(l.Rate.Calls)), row("Per", duration(l.Rate.Per)))
+	return when(any, "Limits", jen.Qual(toolsetPath, "Limits").Add(inline(
+		when(l.Memory > 0, "Memory", size(l.Memory)), when(l.Output > 0, "Output", size(l.Output)),
+		when(l.Concurrency > 0, "Concurrency", jen.Lit(l.Concurrency)),
+		when(l.Rate.Calls > 0, "Rate", jen.Qual(toolsetPath, "Rate").Add(rate)),
+		texts("Capabilities", l.Capabilities))))
 }
 
 // size writes bytes as a shifted number, as people count them.
@@ -124,15 +102,7 @@ func (p *plan) writeIsolated(f file) {
 // own.
 func (p *plan) helped(tool model.Tool) *jen.Statement {
 	arguments := jen.Id(p.job).Dot("Arguments")
-	var body []jen.Code
-	if tool.Input.Kind == model.NoInput {
-		body = append(body, p.onError(
-			jen.Id(p.err).Op(":=").Qual(decodePath, "Nothing").Call(arguments), jen.Nil()))
-	} else {
-		body = append(body,
-			jen.List(jen.Id(p.in), jen.Id(p.err)).Op(":=").Add(
-				p.decoders.call(tool, arguments, nil)), p.onError(nil, jen.Nil()))
-	}
+	body := p.decoding(tool, arguments, nil, jen.Nil(), true)
 	handler := jen.Id(tool.Handler.Name)
 	if w := tool.Worker; w != nil {
 		receiver := p.receivers[tool.Handler.Recv]

@@ -64,8 +64,13 @@ func newPlan(s model.Service) (*plan, error) {
 		}
 	}
 	p.stale = n.pick("runGoGenerate")
-	p.timeout = commonTimeout(p.inputs())
-	p.schemas = newSchemas(n)
+	// The default time limit is the package's, if something has it.
+	if slices.ContainsFunc(p.inputs(), func(t model.Tool) bool {
+		return t.Limits.Timeout == model.DefaultTimeout
+	}) {
+		p.timeout = model.DefaultTimeout
+	}
+	p.schemas = &schemas{names: n, inputs: map[string]string{}, outputs: map[string]string{}}
 	p.decoders = newDecoders(n, s.Objects)
 	return p, p.nameTypes()
 }
@@ -99,16 +104,6 @@ func (p *plan) nameTypes() error {
 		}
 	}
 	return nil
-}
-
-// commonTimeout returns the default time limit if something has it, and otherwise zero.
-func commonTimeout(tools []model.Tool) time.Duration {
-	if slices.ContainsFunc(tools, func(t model.Tool) bool {
-		return t.Limits.Timeout == model.DefaultTimeout
-	}) {
-		return model.DefaultTimeout
-	}
-	return 0
 }
 
 // inputs are all that takes arguments. Prompts and resources are named by their constants,

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -31,20 +32,12 @@ type schemaConstant struct {
 	text string
 }
 
-func newSchemas(n *names) *schemas {
-	return &schemas{names: n, inputs: map[string]string{}, outputs: map[string]string{}}
-}
-
 // input names the schema of a tool's arguments.
 func (s *schemas) input(tool model.Tool) (string, error) {
-	base, text := inputBase(tool), noInputSchema
-	if tool.Input.Written != "" {
-		text = tool.Input.Written
-	} else if tool.Input.Schema != nil {
-		var err error
-		if text, err = compact(tool.Input.Schema); err != nil {
-			return "", fmt.Errorf("input schema of tool %s: %w", tool.Name, err)
-		}
+	base := inputBase(tool)
+	text, err := textOf(tool.Input.Written, tool.Input.Schema)
+	if err != nil {
+		return "", fmt.Errorf("input schema of tool %s: %w", tool.Name, err)
 	}
 	s.inputs[tool.Name] = s.constant(base, base+"Schema", text)
 	return s.inputs[tool.Name], nil
@@ -66,28 +59,17 @@ func (s *schemas) output(tool model.Tool) error {
 	if tool.Output.Kind == model.NoOutput || tool.Output.Schema == nil && tool.Output.Written == "" {
 		return nil
 	}
-	text := tool.Output.Written
-	if text == "" {
-		var err error
-		if text, err = compact(tool.Output.Schema); err != nil {
-			return fmt.Errorf("output schema of tool %s: %w", tool.Name, err)
-		}
+	text, err := textOf(tool.Output.Written, tool.Output.Schema)
+	if err != nil {
+		return fmt.Errorf("output schema of tool %s: %w", tool.Name, err)
 	}
-	base := tool.Output.Name
-	if base == "" {
-		base = naming.LowerFirst(tool.Handler.Name) + "Output"
-	}
+	base := cmp.Or(tool.Output.Name, naming.LowerFirst(tool.Handler.Name)+"Output")
 	name := base + "Schema"
-	if s.known(base) {
+	if slices.ContainsFunc(s.constants, func(c schemaConstant) bool { return c.base == base }) {
 		name = base + "ResultSchema"
 	}
 	s.outputs[tool.Name] = s.constant(base, name, text)
 	return nil
-}
-
-// known reports whether a type already has a constant.
-func (s *schemas) known(base string) bool {
-	return slices.ContainsFunc(s.constants, func(c schemaConstant) bool { return c.base == base })
 }
 
 // constant returns the constant that holds a type's schema, and creates it if it does not exist.
@@ -115,12 +97,15 @@ func (s *schemas) write(f file) {
 	f.Line()
 }
 
-// compact marshals a schema for people as well as clients: encoding/json writes <, > and &
-// for HTML pages, which a schema is not in.
-func compact(s *jsonschema.Schema) (string, error) {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return "", err
+// textOf is the text of a schema: as written by hand, or marshalled for people as well as clients.
+// encoding/json writes <, > and & for HTML pages, which a schema is not in.
+func textOf(written string, s *jsonschema.Schema) (string, error) {
+	switch {
+	case written != "":
+		return written, nil
+	case s == nil:
+		return noInputSchema, nil
 	}
-	return string(document.PlainHTML(text)), nil
+	text, err := json.Marshal(s)
+	return string(document.PlainHTML(text)), err
 }

@@ -29,14 +29,9 @@ func (p *plan) test(hash string, code, typed []byte) ([]byte, error) {
 		row("Source", jen.Lit(hash)),
 		row("Code", jen.Lit(sourcehash.Digest(code))),
 		row("Declarations", p.declarations()),
-	}
-	if len(p.HashInputs.Files) > 0 {
-		recorded = append(recorded, row("Files", strs(p.HashInputs.Files)))
-	}
-	if p.Server.Client != "" {
-		recorded = append(recorded,
-			row("Client", jen.Lit(p.Server.Client+"/"+Client)),
-			row("ClientCode", jen.Lit(sourcehash.Digest(typed))))
+		texts("Files", p.HashInputs.Files),
+		when(p.Server.Client != "", "Client", jen.Lit(p.Server.Client+"/"+Client)),
+		when(p.Server.Client != "", "ClientCode", jen.Lit(sourcehash.Digest(typed))),
 	}
 	f.Comment(name + " fails if a directive, a comment, a parameter's name or a constant")
 	f.Comment("has changed since mcpgen read it, or if the generated code was edited. The compiler " +

@@ -123,7 +123,7 @@ func TestOneTypeHasOneSchemaAndOneDecoder(t *testing.T) {
 		"F": {"wordSchema", "", "mcpDecodeWord"},
 	} {
 		if got := (names{p.schemas.inputs[tool], p.schemas.outputs[tool],
-			p.decoders.of[tool]}); got != want {
+			p.decoders.of[tool].name}); got != want {
 			t.Errorf("%s has %+v, want %+v", tool, got, want)
 		}
 	}

@@ -47,7 +47,7 @@ type Completion struct {
 
 // Served is a tool, a prompt or a resource as far as they are alike.
 type Served struct {
-	Tool
+	*Tool
 	Kind string // "tool", "prompt" or "resource"
 	ID   string // the tool's or the prompt's name, the resource's URI
 }
@@ -55,14 +55,14 @@ type Served struct {
 // Served lists tools, prompts and resources, each in their order.
 func (s Service) Served() []Served {
 	var list []Served
-	for _, t := range s.Tools {
-		list = append(list, Served{t, "tool", t.Name})
+	for i := range s.Tools {
+		list = append(list, Served{&s.Tools[i], "tool", s.Tools[i].Name})
 	}
-	for _, p := range s.Prompts {
-		list = append(list, Served{p.Tool, "prompt", p.Name})
+	for i := range s.Prompts {
+		list = append(list, Served{&s.Prompts[i].Tool, "prompt", s.Prompts[i].Name})
 	}
-	for _, r := range s.Resources {
-		list = append(list, Served{r.Tool, "resource", r.URI})
+	for i := range s.Resources {
+		list = append(list, Served{&s.Resources[i].Tool, "resource", s.Resources[i].URI})
 	}
 	return list
 }

@@ -40,11 +40,6 @@ type rule struct {
 	objectFrom    string // those of another one that the object is from
 }
 
-// replaces reports whether the rule selects callers itself, in place of the default rule.
-func (r rule) replaces() bool {
-	return r.public || r.authenticated || r.minRole != "" || len(r.scopes) > 0
-}
-
 // over lays a rule over the default that it inherits from. public stands alone and inherits
 // nothing; authenticated, minrole= and scopes= replace the default's together; action= and
 // object= are inherited singly.
@@ -52,7 +47,7 @@ func (r rule) over(base rule) rule {
 	if r.public {
 		return r
 	}
-	if !r.replaces() {
+	if !r.authenticated && r.minRole == "" && len(r.scopes) == 0 { // it selects no callers itself
 		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
 			base.minRole, base.scopes
 	}
@@ -109,13 +104,12 @@ func (s *scanner) rule(d *directive.Directive) rule {
 		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
 		object: d.Text("object"),
 	}
-	place := s.at(d.Pos, d.End)
+	place := s.at(d.Span)
 	r.stands = fmt.Sprintf("%s:%d", filepath.Base(place.File), place.Line)
 	if r.public {
 		for _, key := range []string{"authenticated", "minrole", "scopes", "action", "object"} {
 			if arg, ok := d.Arg(key); ok {
-				s.report(diag.Contradiction, arg.Pos, arg.End,
-					"write only public, or remove it",
+				s.report(diag.Contradiction, arg.Span, "write only public, or remove it",
 					"public excludes other rules, but has %s beside it", key)
 				d.Broken = true
 			}
@@ -123,7 +117,7 @@ func (s *scanner) rule(d *directive.Directive) rule {
 		return rule{public: true}
 	}
 	if arg, ok := d.Arg("object"); ok && r.action == model.NoAction {
-		s.report(diag.Contradiction, arg.Pos, arg.End, "remove one of the two",
+		s.report(diag.Contradiction, arg.Span, "remove one of the two",
 			"action=none is beside object=")
 		d.Broken = true
 	}
@@ -148,7 +142,8 @@ func (s *scanner) readDefaults() {
 		}
 	}
 	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}
-	read("", s.single("default"))
+	ofPackage, _ := s.single("default")
+	read("", ofPackage)
 	for _, d := range s.decls {
 		if d.Place == directive.TypeDoc {
 			read(d.Name.Name, d.Find("default"))
@@ -158,20 +153,20 @@ func (s *scanner) readDefaults() {
 
 // defaultsOf returns the //mcp:default of a handler's receiver type, and that of the package for a
 // func.
-func (s *scanner) defaultsOf(d *annotated.Decl) defaults {
-	if d.Recv == nil {
-		return s.defaults[""]
+func (t *reading) defaultsOf() defaults {
+	if t.decl.Recv == nil {
+		return t.defaults[""]
 	}
-	return s.defaults[d.Recv.Name()]
+	return t.defaults[t.decl.Recv.Name()]
 }
 
 // inherited is the rule that a handler's own is laid over.
-func (s *scanner) inherited(d *annotated.Decl) rule {
-	if d.Recv == nil {
-		return s.defaults[""].rule
+func (t *reading) inherited() rule {
+	if t.decl.Recv == nil {
+		return t.defaults[""].rule
 	}
-	s.inherits[d.Recv.Name()] = true
-	return s.defaultsOf(d).rule.over(s.defaults[""].rule)
+	t.inherits[t.decl.Recv.Name()] = true
+	return t.defaultsOf().rule.over(t.defaults[""].rule)
 }
 
 // unused reports the defaults of types without tools. Such a default, on an alias or on an embedded
@@ -182,7 +177,7 @@ func (s *scanner) unused() {
 			continue
 		}
 		if found := d.Find("default"); found != nil {
-			s.report(diag.Misplaced, found.Pos, found.End,
+			s.report(diag.Misplaced, found.Span,
 				"write it on the receiver type of the tools, or remove it",
 				"//mcp:default has no effect: type %s has no tools", d.Name.Name)
 		}
@@ -190,26 +185,26 @@ func (s *scanner) unused() {
 }
 
 // values reads //mcp:rule: the rules of single values of an argument.
-func (s *scanner) values(d *annotated.Decl, t *model.Tool) {
+func (t *reading) values() {
 	if t.Input.Schema == nil && t.Input.Written == "" {
 		return // the input could not be read, which is reported
 	}
 	var arguments []string
-	for _, found := range d.Directives {
+	for _, found := range t.decl.Directives {
 		if found.Name != "rule" || found.Subject.Text == "" {
 			continue
 		}
 		argument := found.Subject.Text
 		if !slices.Contains(arguments, argument) {
 			arguments = append(arguments, argument)
-			t.Values = append(t.Values, s.enumOf(d, t, found)...)
+			t.Values = append(t.Values, t.enumOf(found)...)
 		}
-		s.ruleOfValues(d, t, found)
+		t.ruleOfValues(found)
 	}
 }
 
 // ruleOfValues applies one //mcp:rule to the values of its argument.
-func (s *scanner) ruleOfValues(d *annotated.Decl, t *model.Tool, found *directive.Directive) {
+func (t *reading) ruleOfValues(found *directive.Directive) {
 	var known []string
 	for _, v := range t.Values {
 		if v.Argument == found.Subject.Text {
@@ -220,7 +215,7 @@ func (s *scanner) ruleOfValues(d *annotated.Decl, t *model.Tool, found *directiv
 		return
 	}
 	if arg, ok := found.Arg("minrole"); ok {
-		if s.role(found, arg); found.Broken {
+		if t.role(found, arg); found.Broken {
 			return
 		}
 	}
@@ -230,20 +225,19 @@ func (s *scanner) ruleOfValues(d *annotated.Decl, t *model.Tool, found *directiv
 		})
 		switch {
 		case i < 0:
-			s.report(diag.BadValue, value.Pos, value.End, directive.Nearest("", value.Text, known),
-				"%q is not a value of the argument %s of %s", value.Text, found.Subject.Text,
-				d)
+			t.report(diag.BadValue, value.Span, directive.Nearest("", value.Text, known),
+				"%q is not a value of the argument %s of %s", value.Text, found.Subject.Text, t)
 			continue
 		case t.Values[i].Ruled:
-			s.report(diag.Duplicate, value.Pos, value.End, "remove one of the two",
+			t.report(diag.Duplicate, value.Span, "remove one of the two",
 				"the value %q of %s has two rules", value.Text, found.Subject.Text)
 			continue
 		}
 		v := &t.Values[i]
-		if v.Ruled = s.narrow(&v.Access, found); !v.Ruled {
-			s.report(diag.Contradiction, found.Pos, found.End,
+		if v.Ruled = t.narrow(&v.Access, found); !v.Ruled {
+			t.report(diag.Contradiction, found.Span,
 				"write a stricter rule than that of //mcp:tool, or remove it",
-				"the rule of %s is not stricter than the rule of %s", v.Name(), d)
+				"the rule of %s is not stricter than the rule of %s", v.Name(), t)
 		}
 	}
 }
@@ -269,15 +263,13 @@ func (s *scanner) narrow(a *model.Access, rule *directive.Directive) (narrows bo
 
 // enumOf returns the values of the argument that a //mcp:rule names, each with the rule of the
 // tool, or reports why its values cannot have rules.
-func (s *scanner) enumOf(
-	d *annotated.Decl, t *model.Tool, found *directive.Directive,
-) []model.Value {
+func (t *reading) enumOf(found *directive.Directive) []model.Value {
 	at := found.Subject
 	bad := func(fix, format string, args ...any) []model.Value {
-		s.report(diag.Unbindable, at.Pos, at.End, fix, format, args...)
+		t.report(diag.Unbindable, at.Span, fix, format, args...)
 		return nil
 	}
-	name := d.String()
+	name := t.String()
 	switch {
 	case t.Input.Kind == model.NoInput:
 		return bad("give the handler a parameter "+at.Text+", an enum",
@@ -295,7 +287,7 @@ func (s *scanner) enumOf(
 			at.Text, name)
 	}
 	var fields []model.ObjectField
-	for _, object := range s.codecs.Objects() {
+	for _, object := range t.codecs.Objects() {
 		if object.Name == t.Input.Codec.Name {
 			fields = object.Fields
 		}
@@ -347,9 +339,9 @@ type shown struct {
 }
 
 // shows notes a handler whose schemas have named string types.
-func (s *scanner) shows(d *annotated.Decl, t model.Tool) {
-	if met := s.walker.Met(); len(met) > 0 {
-		s.shown = append(s.shown, shown{d, t, met})
+func (t *reading) shows() {
+	if met := t.walker.Met(); len(met) > 0 {
+		t.shown = append(t.shown, shown{t.decl, t.Tool, met})
 	}
 }
 
@@ -358,7 +350,7 @@ func (s *scanner) shows(d *annotated.Decl, t model.Tool) {
 // packages that it imports, which declare its types.
 func (s *scanner) secrets() {
 	own := slices.DeleteFunc(secrets.Of(s.decls, s.walker), func(v secrets.Value) bool {
-		return !slices.ContainsFunc(s.service.Tools, func(t model.Tool) bool { // it has a finding
+		return !slices.ContainsFunc(s.Service.Tools, func(t model.Tool) bool { // it has a finding
 			return t.Handler.String() == v.Handler && slices.ContainsFunc(t.Ruled(),
 				func(o model.Value) bool { return o.Argument == v.Argument && o.Value == v.Text })
 		})
@@ -383,7 +375,7 @@ func (s *scanner) secrets() {
 	for _, v := range own {
 		if !known(v) {
 			at := v.Directive.Subject
-			s.report(diag.ShownValue, at.Pos, at.End, "declare the type in this package, or write the "+
+			s.report(diag.ShownValue, at.Span, "declare the type in this package, or write the "+
 				"rule on a tool of the package of the type too",
 				"the value %q of %s has a rule, but its type %s is of package %s, which may show it",
 				v.Text, v.Argument, v.Type.Name(), v.Type.Pkg().Path())
@@ -426,7 +418,7 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 	}
 	report := func(where, cure string) {
 		cure += fmt.Sprintf(", or give %s the rule %s", h.decl, v.Written())
-		s.out.Add(diag.ShownValue, t.Pos, cure,
+		s.Findings.Add(diag.ShownValue, t.Pos, cure,
 			"%s shows the value %q of %s, which has the rule %s at %s, to callers below it: in %s",
 			h.decl, v.Text, v.Type.Name(), v.Written(), v.Handler, where)
 	}

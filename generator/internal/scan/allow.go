@@ -9,8 +9,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/grantuse"
 )
 
 const systemCommand = "system.command"
@@ -22,36 +20,34 @@ type bound struct {
 }
 
 // allows reads //mcp:allow: which arguments are decided on before the handler runs.
-func (s *scanner) allows(d *annotated.Decl, t *model.Tool) {
+func (t *reading) allows() {
 	if t.Input.Schema == nil && t.Input.Written == "" {
 		return // the input could not be read, which is reported
 	}
 	byName := map[string]*bound{}
-	for _, found := range d.Directives {
+	for _, found := range t.decl.Directives {
 		if found.Name != "allow" {
 			continue
 		}
 		for _, arg := range found.Args {
-			s.allow(d, t, byName, arg)
+			t.allow(byName, arg)
 		}
 	}
 	for _, b := range byName {
 		t.Allows = append(t.Allows, b.Allow)
 	}
 	sortBy(t.Allows, func(a model.Allow) string { return a.Argument })
-	s.distinct(d, byName)
-	s.opened(d, t)
+	t.distinct(byName)
+	t.opened()
 }
 
 // allow reads one KIND={argument}.
-func (s *scanner) allow(
-	d *annotated.Decl, t *model.Tool, byName map[string]*bound, arg directive.Arg,
-) {
+func (t *reading) allow(byName map[string]*bound, arg directive.Arg) {
 	kind, value := arg.Key, arg.Values[0]
 	b := byName[value.Text]
 	if b == nil {
 		var typ types.Type
-		if b, typ = s.argument(d, t, arg); b == nil {
+		if b, typ = t.argument(arg); b == nil {
 			return
 		}
 		fits, list := false, false
@@ -68,8 +64,8 @@ func (s *scanner) allow(
 				fix = "give it the type []string or grant.Argv: a command is a program and its arguments, " +
 					"not a line for a shell"
 			}
-			s.report(diag.Unbindable, value.Pos, value.End, fix,
-				"the type of the argument %s of %s does not fit %s", value.Text, d, kind)
+			t.report(diag.Unbindable, value.Span, fix,
+				"the type of the argument %s of %s does not fit %s", value.Text, t, kind)
 			return
 		}
 		b.List, b.Plain = list, types.Identical(types.Unalias(typ), typ.Underlying())
@@ -81,13 +77,13 @@ func (s *scanner) allow(
 	}
 	switch {
 	case slices.Contains(b.Kinds, kind):
-		s.report(diag.Duplicate, arg.Pos, arg.End, "remove one of the two",
+		t.report(diag.Duplicate, arg.Span, "remove one of the two",
 			"%s is bound to %s twice", value.Text, kind)
 		return
 	case other != "" && (!isFile(kind) || !isFile(other)):
-		s.report(diag.Unbindable, arg.Pos, arg.End,
+		t.report(diag.Unbindable, arg.Span,
 			"bind each to its own argument; only file.read and file.write can share one",
-			"the argument %s of %s is bound to %s and to %s", value.Text, d, other, kind)
+			"the argument %s of %s is bound to %s and to %s", value.Text, t, other, kind)
 		return
 	}
 	b.Kinds = append(b.Kinds, kind)
@@ -113,24 +109,22 @@ func typeFor(kind string) string {
 const ownType = "a string type"
 
 // argument finds the argument that a binding names, or reports that it is missing.
-func (s *scanner) argument(
-	d *annotated.Decl, t *model.Tool, arg directive.Arg,
-) (*bound, types.Type) {
+func (t *reading) argument(arg directive.Arg) (*bound, types.Type) {
 	value := arg.Values[0]
-	b := &bound{Allow: model.Allow{Argument: value.Text, Pos: s.at(arg.Pos, arg.End)}}
+	b := &bound{Allow: model.Allow{Argument: value.Text, Pos: t.at(arg.Span)}}
 	bad := func(fix, format string, args ...any) (*bound, types.Type) {
-		s.report(diag.Unbindable, value.Pos, value.End, fix, format, args...)
+		t.report(diag.Unbindable, value.Span, fix, format, args...)
 		return nil, nil
 	}
 	var known []string
 	switch {
 	case t.Input.Kind == model.NoInput:
-		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind", d)
+		return bad("give the handler a parameter "+value.Text, "%s has no arguments to bind", t)
 	case t.Input.Kind == model.PlainInput:
 		for _, p := range t.Input.Params {
 			if p.Name == value.Text {
 				b.Path = []model.Selector{{Name: p.Field}}
-				for v := range d.Func.Signature().Params().Variables() {
+				for v := range t.decl.Func.Signature().Params().Variables() {
 					if v.Name() == p.Go {
 						b.param = v
 					}
@@ -141,17 +135,17 @@ func (s *scanner) argument(
 		}
 	case t.Input.Codec == nil:
 		return bad("take plain parameters, or a struct whose fields mcpgen can read",
-			"the arguments of %s cannot be bound: %s", d, t.Input.Uncoded)
+			"the arguments of %s cannot be bound: %s", t, t.Input.Uncoded)
 	default:
-		in := s.inputs(d)
+		in := t.inputs()
 		typ := pointee(in[len(in)-1].Type())
-		for _, object := range s.codecs.Objects() {
+		for _, object := range t.codecs.Objects() {
 			if object.Name != t.Input.Codec.Name {
 				continue
 			}
 			for _, f := range object.Fields {
 				if f.Name == value.Text {
-					return s.field(d, b, value, typ, f.Path)
+					return t.field(b, value, typ, f.Path)
 				}
 				known = append(known, f.Name)
 			}
@@ -164,19 +158,19 @@ func (s *scanner) argument(
 	if name := naming.Snake(value.Text); slices.Contains(known, name) {
 		fix = "write {" + name + "}, the argument's name that clients use"
 	}
-	return bad(fix, "%s has no argument %s", d, value.Text)
+	return bad(fix, "%s has no argument %s", t, value.Text)
 }
 
 // field follows the way to a field of an input struct.
-func (s *scanner) field(
-	d *annotated.Decl, b *bound, value directive.Value, typ types.Type, path []model.Selector,
+func (t *reading) field(
+	b *bound, value directive.Value, typ types.Type, path []model.Selector,
 ) (*bound, types.Type) {
 	b.Path = path
 	for i, step := range path {
 		if step.Pointer && i < len(path)-1 {
-			s.report(diag.Unbindable, value.Pos, value.End, "declare the field in the input struct itself",
+			t.report(diag.Unbindable, value.Span, "declare the field in the input struct itself",
 				"the argument %s of %s is a field of an embedded pointer, which can be nil",
-				value.Text, d)
+				value.Text, t)
 			return nil, nil
 		}
 		of, ok := pointee(typ).Underlying().(*types.Struct)
@@ -194,9 +188,9 @@ func (s *scanner) field(
 
 // distinct reports bound plain parameters of a type that another parameter has too: swapped ones
 // would compile, and the wrong one would be decided on.
-func (s *scanner) distinct(d *annotated.Decl, byName map[string]*bound) {
+func (t *reading) distinct(byName map[string]*bound) {
 	reported := map[*types.Var]bool{}
-	for v := range d.Func.Signature().Params().Variables() {
+	for v := range t.decl.Func.Signature().Params().Variables() {
 		var b *bound
 		for _, candidate := range byName {
 			if candidate.param == v {
@@ -206,7 +200,7 @@ func (s *scanner) distinct(d *annotated.Decl, byName map[string]*bound) {
 		if b == nil || len(b.Kinds) == 0 {
 			continue
 		}
-		for other := range d.Func.Signature().Params().Variables() {
+		for other := range t.decl.Func.Signature().Params().Variables() {
 			if other == v || reported[other] || !types.Identical(other.Type(), v.Type()) {
 				continue
 			}
@@ -219,11 +213,10 @@ func (s *scanner) distinct(d *annotated.Decl, byName map[string]*bound) {
 			if !b.Plain {
 				fix = "give each its own type, for example type Target string, or use a struct"
 			}
-			pos, end := placeOf(d, v)
-			s.report(diag.Unbindable, pos, end, fix,
+			t.report(diag.Unbindable, placeOf(t.decl, v), fix,
 				"%s and %s of %s have the same type, so swapped arguments would compile, and %s is bound "+
 					"to %s",
-				v.Name(), other.Name(), d, v.Name(), b.Kinds[0])
+				v.Name(), other.Name(), t, v.Name(), b.Kinds[0])
 			break
 		}
 	}
@@ -231,28 +224,21 @@ func (s *scanner) distinct(d *annotated.Decl, byName map[string]*bound) {
 
 // opened reports arguments with a file permission whose file the handler never takes: a file that
 // it opens by name instead would have another decision, or none.
-func (s *scanner) opened(d *annotated.Decl, t *model.Tool) {
+func (t *reading) opened() {
 	for _, a := range t.Allows {
 		if len(a.Kinds) == 0 || !isFile(a.Kinds[0]) {
 			continue
 		}
 		switch {
-		case d.Place == directive.InterfaceMethod:
-			s.out.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
+		case t.decl.Place == directive.InterfaceMethod:
+			t.Findings.Add(diag.NotOpened, a.Pos, "annotate the method of the implementing type",
 				"%s is an interface method, so mcpgen cannot check whether it takes the file of %s from "+
-					"package grant", d, a.Argument)
-		case !s.grantUses().Take(d.Name, a.Argument):
-			s.out.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
+					"package grant", t, a.Argument)
+		case !t.grantUses().Take(t.decl.Name, a.Argument):
+			t.Findings.Add(diag.NotOpened, a.Pos, `take the file in the handler with grant.File(ctx, "`+
 				a.Argument+`"), grant.Dir or grant.TruePath, and write the name as a literal`,
 				"%s never takes the file of the argument %s, which the server checks and opens before the call",
-				d, a.Argument)
+				t, a.Argument)
 		}
 	}
-}
-
-func (s *scanner) grantUses() *grantuse.Funcs {
-	if s.funcBodies == nil {
-		s.funcBodies = grantuse.Read(s.pkg)
-	}
-	return s.funcBodies
 }

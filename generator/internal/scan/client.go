@@ -26,7 +26,7 @@ func (s *scanner) client(d *directive.Directive) string {
 	}
 	dir := d.Text("client")
 	bad := func(fix, format string, args ...any) string {
-		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, args...)
+		s.report(diag.BadValue, arg.Span, fix, format, args...)
 		return ""
 	}
 	switch {
@@ -51,7 +51,7 @@ func (s *scanner) client(d *directive.Directive) string {
 	case err != nil:
 		return bad("make it readable, or delete it", "client=%s: %s", dir, errors.Unwrap(err))
 	case len(text) > 0 && !bytes.Contains(text, []byte(load.Header)):
-		s.out.Add(diag.NotOurs, model.Position{File: file, Line: 1, Col: 1},
+		s.Findings.Add(diag.NotOurs, model.Position{File: file, Line: 1, Col: 1},
 			"rename the file, or delete it if it was generated",
 			"%s is not a file of mcpgen: it lacks the line %q", model.ClientFile, load.Header)
 	}
@@ -60,7 +60,7 @@ func (s *scanner) client(d *directive.Directive) string {
 
 // typeForClient writes a type for the package of the typed client; nil without one.
 func (s *scanner) typeForClient(t types.Type) model.Expr {
-	if s.service.Server.Client == "" {
+	if s.Service.Server.Client == "" {
 		return nil
 	}
 	return gotype.Expr(t, nil)
@@ -68,12 +68,13 @@ func (s *scanner) typeForClient(t types.Type) model.Expr {
 
 // unexported reports types of tools that the package of the typed client cannot name.
 func (s *scanner) unexported() {
-	client := s.service.Server.Client
+	client := s.Service.Server.Client
 	if client == "" {
 		return
 	}
-	arg, _ := s.single("server").Arg("client")
-	for _, t := range s.service.Tools {
+	server, _ := s.single("server")
+	arg, _ := server.Arg("client")
+	for _, t := range s.Service.Tools {
 		exprs := []model.Expr{t.Input.Outside}
 		if t.Output.Kind <= model.JSONOutput && t.Output.Kind != model.TextOutput {
 			exprs = append(exprs, t.Output.Outside)
@@ -87,8 +88,7 @@ func (s *scanner) unexported() {
 					importable(word.Path, s.pkg.Path+"/"+client) {
 					continue
 				}
-				s.report(diag.BadValue, arg.Pos, arg.End,
-					"export the type, or remove client=",
+				s.report(diag.BadValue, arg.Span, "export the type, or remove client=",
 					"a typed client cannot name the type %s.%s of the tool %s", word.Package,
 					word.Text, t.Name)
 				return

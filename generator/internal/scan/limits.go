@@ -17,9 +17,9 @@ import (
 const defaultMemory = 512 * model.MiB
 
 // limits reads //mcp:limit.
-func (s *scanner) limits(d *annotated.Decl) model.Limits {
+func (t *reading) limits() model.Limits {
 	l := model.Limits{Timeout: model.DefaultTimeout}
-	found := d.Find("limit")
+	found := t.decl.Find("limit")
 	if found == nil {
 		return l
 	}
@@ -32,9 +32,9 @@ func (s *scanner) limits(d *annotated.Decl) model.Limits {
 	l.Isolate = found.Text("isolate")
 	l.Capabilities = slices.Sorted(slices.Values(found.List("capabilities")))
 	if arg, ok := found.Arg("memory"); ok && l.Isolate == "" && !found.Broken {
-		s.report(diag.Contradiction, arg.Pos, arg.End, "add isolate=process, or remove memory=",
+		t.report(diag.Contradiction, arg.Span, "add isolate=process, or remove memory=",
 			"%s has memory= without isolate=process: the server cannot measure the memory of one call "+
-				"in its own process", d)
+				"in its own process", t)
 	}
 	if l.Isolate != "" && l.Memory == 0 {
 		l.Memory = defaultMemory
@@ -43,11 +43,11 @@ func (s *scanner) limits(d *annotated.Decl) model.Limits {
 }
 
 // onlyComputes reports nonblocking beside anything for which a call may have to wait.
-func (s *scanner) onlyComputes(d *annotated.Decl, t *model.Tool) {
+func (t *reading) onlyComputes() {
 	if !t.Limits.NonBlocking {
 		return
 	}
-	arg, _ := d.Find("limit").Arg("nonblocking")
+	arg, _ := t.decl.Find("limit").Arg("nonblocking")
 	for _, other := range []struct {
 		is          bool
 		name, waits string
@@ -61,8 +61,8 @@ func (s *scanner) onlyComputes(d *annotated.Decl, t *model.Tool) {
 		{len(t.Allows) > 0, "//mcp:allow", "a call reads grants from a store, which can block"},
 	} {
 		if other.is {
-			s.report(diag.Contradiction, arg.Pos, arg.End, "remove nonblocking, or "+other.name,
-				"%s has nonblocking and %s: %s", d, other.name, other.waits)
+			t.report(diag.Contradiction, arg.Span, "remove nonblocking, or "+other.name,
+				"%s has nonblocking and %s: %s", t, other.name, other.waits)
 		}
 	}
 }
@@ -81,12 +81,12 @@ func needs(kind string) string {
 }
 
 // capable reports a permission that the declared capabilities leave no use for.
-func (s *scanner) capable(d *annotated.Decl, t *model.Tool) {
+func (t *reading) capable() {
 	declared := t.Limits.Capabilities
 	if declared == nil {
 		return
 	}
-	arg, _ := d.Find("limit").Arg("capabilities")
+	arg, _ := t.decl.Find("limit").Arg("capabilities")
 	reported := map[string]bool{}
 	for _, a := range t.Allows {
 		for _, kind := range a.Kinds {
@@ -95,7 +95,7 @@ func (s *scanner) capable(d *annotated.Decl, t *model.Tool) {
 				continue
 			}
 			reported[need] = true
-			s.report(diag.Contradiction, arg.Pos, arg.End, "add "+need+", or remove the permission",
+			t.report(diag.Contradiction, arg.Span, "add "+need+", or remove the permission",
 				"%s is bound to %s, and capabilities= does not list %s", a.Argument, kind, need)
 		}
 	}
@@ -127,14 +127,14 @@ func (s *scanner) workers() {
 		if typ == "" {
 			s.unmade = true
 			if !invalid(d.Func.Signature()) {
-				s.reject(d, diag.BadShape, workerShape,
+				s.report(diag.BadShape, spanOf(d.Name), workerShape,
 					"%s has the wrong shape for //mcp:worker", d)
 			}
 			continue
 		}
 		if other := s.makers[typ]; other != nil {
 			other.used = true // one of the two is, whichever stays
-			s.report(diag.Duplicate, written.Pos, written.End, "remove one of the two",
+			s.report(diag.Duplicate, written.Span, "remove one of the two",
 				"%s already has a //mcp:worker, %s, at %s", typ, other.Name, s.short(other.written.Pos))
 			continue
 		}
@@ -165,35 +165,35 @@ func (s *scanner) makes(m *maker) string {
 
 // isolated finds the maker of the receiver of a handler with isolate=process, or reports that it is
 // missing.
-func (s *scanner) isolated(d *annotated.Decl, t *model.Tool) {
+func (t *reading) isolated() {
 	if t.Limits.Isolate == "" {
 		return
 	}
-	arg, _ := d.Find("limit").Arg("isolate")
+	arg, _ := t.decl.Find("limit").Arg("isolate")
 	if t.Handler.SDK {
-		s.report(diag.BadShape, arg.Pos, arg.End,
+		t.report(diag.BadShape, arg.Span,
 			"write func(ctx context.Context, in In) (Out, error), or remove isolate=process",
-			"%s takes the request, which is not available in the process of a call", d)
+			"%s takes the request, which is not available in the process of a call", t)
 		return
 	}
 	if t.Output.Kind == model.SDKOutput {
-		s.report(diag.BadShape, arg.Pos, arg.End,
+		t.report(diag.BadShape, arg.Span,
 			"return []mcp.Content, a string or a struct, or remove isolate=process",
-			"%s returns *mcp.CallToolResult, which the process of a call cannot return",
-			d)
+			"%s returns *mcp.CallToolResult, which the process of a call cannot return", t)
 		return
 	}
-	if d.Recv == nil {
+	if t.decl.Recv == nil {
 		return
 	}
-	m := s.makers[d.Recv.Name()]
+	m := t.makers[t.decl.Recv.Name()]
 	if m == nil {
-		if !s.unmade {
-			s.report(diag.NoWorker, arg.Pos, arg.End,
+		if !t.unmade {
+			t.report(diag.NoWorker, arg.Span,
 				"write //mcp:worker on a func that creates the receiver, for example func New"+
-					naming.UpperFirst(d.Recv.Name())+"() (*"+d.Recv.Name()+", error), or serve a func",
+					naming.UpperFirst(t.decl.Recv.Name())+"() (*"+t.decl.Recv.Name()+
+					", error), or serve a func",
 				"%s is a method, and no //mcp:worker creates its receiver %s in the process of a call",
-				d, d.Recv.Name())
+				t, t.decl.Recv.Name())
 		}
 		return
 	}
@@ -209,7 +209,7 @@ func (s *scanner) idle() {
 			s.handlers = append(s.handlers, m.decl.Func)
 			continue
 		}
-		s.report(diag.Misplaced, m.written.Pos, m.written.End,
+		s.report(diag.Misplaced, m.written.Span,
 			"remove it, or write //mcp:limit isolate=process on a method of "+name,
 			"//mcp:worker for %s has no effect: none of its methods has isolate=process", name)
 	}

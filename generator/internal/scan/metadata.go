@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"go/token"
 	"maps"
 	"net/url"
 	"slices"
@@ -17,21 +16,21 @@ import (
 )
 
 // metadata reads what clients and people see of a tool besides its schemas.
-func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *model.Tool) {
-	if written.Has("task") {
-		t.Task = cmp.Or(written.Text("task"), "optional")
+func (t *reading) metadata() {
+	if t.written.Has("task") {
+		t.Task = cmp.Or(t.written.Text("task"), "optional")
 	}
-	t.Lenient = cmp.Or(written.Hint("lenient"), s.defaultsOf(d).lenient, s.defaults[""].lenient)
-	t.Aliases = slices.Sorted(slices.Values(written.List("alias")))
+	t.Lenient = cmp.Or(t.written.Hint("lenient"), t.defaultsOf().lenient, t.defaults[""].lenient)
+	t.Aliases = slices.Sorted(slices.Values(t.written.List("alias")))
 	for _, alias := range t.Aliases {
 		if !toolName.MatchString(alias) {
-			s.report(diag.BadToolName, written.Pos, written.End, "write the old name of the tool, "+
+			t.report(diag.BadToolName, t.written.Span, "write the old name of the tool, "+
 				"of ASCII letters, digits, underscore, hyphen and dot",
 				"alias=%s is not an MCP tool name", alias)
 		}
 	}
-	s.appOf(written, t)
-	t.Icons, t.Meta = s.meta(d, t.UI)
+	t.appOf()
+	t.Icons, t.Meta = t.meta(t.decl, t.UI)
 }
 
 // meta reads each //mcp:meta of a tool or of the package doc: the icons, and the _meta of the tool
@@ -39,7 +38,7 @@ func (s *scanner) metadata(d *annotated.Decl, written *directive.Directive, t *m
 func (s *scanner) meta(d *annotated.Decl, ui string) (icons []model.Icon, meta string) {
 	members := map[string]json.RawMessage{}
 	if ui != "" {
-		members["ui"] = uiMeta(ui)
+		members["ui"], _ = json.Marshal(map[string]string{"resourceUri": ui})
 	}
 	for _, found := range d.Directives {
 		if found.Name != "meta" || found.Broken {
@@ -47,7 +46,7 @@ func (s *scanner) meta(d *annotated.Decl, ui string) (icons []model.Icon, meta s
 		}
 		name := found.Subject.Text
 		bad := func(fix, format string) {
-			s.report(diag.BadValue, found.Pos, found.End, fix, format, name)
+			s.report(diag.BadValue, found.Span, fix, format, name)
 		}
 		switch prefix, _, prefixed := strings.Cut(name, "/"); {
 		case found.Has("json") == found.Has("value"):
@@ -58,7 +57,7 @@ func (s *scanner) meta(d *annotated.Decl, ui string) (icons []model.Icon, meta s
 		case d.Place == directive.PackageDoc:
 			bad("move it beside //mcp:tool", "//mcp:meta %s is in the package doc, and is not an icon")
 		case members[name] != nil:
-			s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+			s.report(diag.Duplicate, found.Span, "remove one of the two",
 				"//mcp:meta %s is written twice", name)
 		case prefixed && reservedPrefix(prefix):
 			bad("use a prefix from your own domain, for example com.example/",
@@ -96,7 +95,7 @@ func (s *scanner) icon(found *directive.Directive) model.Icon {
 		d.DisallowUnknownFields()
 		if d.Decode(&read) != nil || d.More() ||
 			!slices.Contains([]string{"", "light", "dark"}, read.Theme) {
-			s.report(diag.BadValue, found.Pos, found.End,
+			s.report(diag.BadValue, found.Span,
 				"write the object with src, mimeType, sizes and theme in backquotes; theme is light or dark",
 				"the json= of //mcp:meta icon is not an icon")
 			return model.Icon{}
@@ -111,7 +110,7 @@ func (s *scanner) icon(found *directive.Directive) model.Icon {
 	}
 	u, err := url.Parse(read.Src)
 	if err != nil || u.Scheme != "data" && (u.Scheme != "https" || u.Host == "") {
-		s.report(diag.BadValue, found.Pos, found.End,
+		s.report(diag.BadValue, found.Span,
 			"write an https or data URI; clients load no other icons",
 			"//mcp:meta icon has a source that is neither an https nor a data URI")
 	}
@@ -133,7 +132,7 @@ func (s *scanner) website(d *directive.Directive) string {
 	u, err := url.Parse(text)
 	if text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
 		arg, _ := d.Arg("website")
-		s.report(diag.BadValue, arg.Pos, arg.End, "write website=https://…",
+		s.report(diag.BadValue, arg.Span, "write website=https://…",
 			"website=%s is not the URL of a website", text)
 	}
 	return text
@@ -147,26 +146,23 @@ var accessKeys = []string{
 	"public", "authenticated", "minrole", "scopes", "action", "object", "denial", "constrained",
 }
 
-// app is what apps needs of a tool with ui=, or of a resource that may be its view.
-type app struct{ pos, end token.Pos }
-
 // appOf notes the ui= of a tool.
-func (s *scanner) appOf(written *directive.Directive, t *model.Tool) {
-	arg, ok := written.Arg("ui")
+func (t *reading) appOf() {
+	arg, ok := t.written.Arg("ui")
 	if !ok {
 		return
 	}
-	t.UI = written.Text("ui")
-	s.uis[t.UI] = cmp.Or(s.uis[t.UI], app{arg.Pos, arg.End})
+	t.UI = t.written.Text("ui")
+	t.uis[t.UI] = cmp.Or(t.uis[t.UI], arg.Span)
 }
 
 // apps gives the views of MCP Apps the rules of their tools, and reports what does not fit.
 func (s *scanner) apps() {
 	for _, uri := range slices.Sorted(maps.Keys(s.uis)) {
 		bad := func(fix, format string, args ...any) {
-			s.report(diag.BadValue, s.uis[uri].pos, s.uis[uri].end, fix, format, args...)
+			s.report(diag.BadValue, s.uis[uri], fix, format, args...)
 		}
-		i := slices.IndexFunc(s.service.Resources, func(r model.Resource) bool { return r.URI == uri })
+		i := slices.IndexFunc(s.Service.Resources, func(r model.Resource) bool { return r.URI == uri })
 		switch {
 		case !strings.HasPrefix(uri, "ui://"):
 			bad("write ui=ui://…", "ui=%s is not a ui:// URI", uri)
@@ -177,7 +173,7 @@ func (s *scanner) apps() {
 			bad("declare it with //mcp:resource uri="+uri, "this package has no resource %s", uri)
 			continue
 		}
-		view := &s.service.Resources[i]
+		view := &s.Service.Resources[i]
 		if len(view.Variables) > 0 {
 			bad("remove the variables from its uri=", "ui=%s is a template, and not one resource", uri)
 		}
@@ -186,7 +182,7 @@ func (s *scanner) apps() {
 				view.MIMEType, appType)
 		}
 		inherits := !s.ruledURIs[uri]
-		for _, t := range s.service.Tools {
+		for _, t := range s.Service.Tools {
 			switch {
 			case t.UI != uri:
 			case inherits:
@@ -197,10 +193,4 @@ func (s *scanner) apps() {
 			}
 		}
 	}
-}
-
-// uiMeta returns the _meta.ui of a tool.
-func uiMeta(uri string) json.RawMessage {
-	text, _ := json.Marshal(map[string]string{"resourceUri": uri}) // strings always encode
-	return text
 }

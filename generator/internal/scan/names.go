@@ -11,10 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
-	"github.com/mcpgen/mcpgen/generator/internal/directive"
-	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 )
 
 // toolName is the rule of the MCP specification, section Tools of revision 2025-11-25: ASCII
@@ -23,11 +20,11 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 
 // checkName applies the specification's rule for names of tools to prompts as well, for whose names
 // it has none: every client can show such names.
-func (s *scanner) checkName(d *annotated.Decl, written *directive.Directive, name string) {
-	if !toolName.MatchString(name) && d.Func.Name() != "_" {
-		s.report(diag.BadToolName, written.Pos, written.End,
+func (t *reading) checkName(name string) {
+	if !toolName.MatchString(name) && t.decl.Func.Name() != "_" {
+		t.report(diag.BadToolName, t.written.Span,
 			"write another name=, of ASCII letters, digits, underscore, hyphen and dot",
-			"%q is not an MCP %s name", name, written.Name)
+			"%q is not an MCP %s name", name, t.written.Name)
 	}
 }
 
@@ -35,40 +32,23 @@ func (s *scanner) checkName(d *annotated.Decl, written *directive.Directive, nam
 // resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
 // two handlers would share one, ToolSitesGet.
 func (s *scanner) constantsOf() {
-	owner := map[string]string{}
-	var tools, prompts, resources []*model.Tool
-	for i := range s.service.Tools {
-		tools = append(tools, &s.service.Tools[i])
+	type name struct{ kind, name string }
+	count, owner := map[name]int{}, map[string]string{}
+	for _, t := range s.Service.Served() {
+		count[name{t.Kind, naming.UpperFirst(t.Handler.Name)}]++
 	}
-	for i := range s.service.Prompts {
-		prompts = append(prompts, &s.service.Prompts[i].Tool)
-	}
-	for i := range s.service.Resources {
-		resources = append(resources, &s.service.Resources[i].Tool)
-	}
-	s.nameConstants("Tool", tools, owner)
-	s.nameConstants("Prompt", prompts, owner)
-	s.nameConstants("Resource", resources, owner)
-}
-
-func (s *scanner) nameConstants(prefix string, served []*model.Tool, owner map[string]string) {
-	count := map[string]int{}
-	for _, t := range served {
-		count[naming.UpperFirst(t.Handler.Name)]++
-	}
-	for _, t := range served {
-		h := t.Handler
-		name := prefix + naming.UpperFirst(h.Name)
-		if h.Recv != "" && count[naming.UpperFirst(h.Name)] > 1 {
-			name = prefix + naming.UpperFirst(h.Recv) + naming.UpperFirst(h.Name)
+	for _, t := range s.Service.Served() {
+		h, own := t.Handler, naming.UpperFirst(t.Handler.Name)
+		t.Const = naming.UpperFirst(t.Kind) + own
+		if h.Recv != "" && count[name{t.Kind, own}] > 1 {
+			t.Const = naming.UpperFirst(t.Kind) + naming.UpperFirst(h.Recv) + own
 		}
-		t.Const = name
-		if other, taken := owner[name]; taken {
-			s.out.Add(diag.NameTaken, h.Pos, "rename one of the two",
-				"%s and %s would both have the constant %s", other, h, name)
+		if other, taken := owner[t.Const]; taken {
+			s.Findings.Add(diag.NameTaken, h.Pos, "rename one of the two",
+				"%s and %s would both have the constant %s", other, h, t.Const)
 			continue
 		}
-		owner[name] = h.String()
+		owner[t.Const] = h.String()
 	}
 }
 
@@ -97,26 +77,26 @@ func (n *names) name(key, want string) string {
 // base names the generated identifiers of a type. Inputs and outputs of one type have
 // different schemas, and so may a type and a pointer to it: equal schemas share a name. A type
 // without a name of its own is named for the handler.
-func (s *scanner) base(
-	direction string, d *annotated.Decl, t types.Type, sch *jsonschema.Schema, suffix string,
+func (t *reading) base(
+	direction string, typ types.Type, sch *jsonschema.Schema, suffix string,
 ) string {
-	want := naming.Word(t, s.pkg.Types)
+	want := naming.Word(typ, t.pkg.Types)
 	if want == "" {
-		want = naming.LowerFirst(d.Func.Name())
+		want = naming.LowerFirst(t.decl.Func.Name())
 	}
-	if _, named := types.Unalias(pointee(t)).(*types.Named); !named {
+	if _, named := types.Unalias(pointee(typ)).(*types.Named); !named {
 		want += suffix
 	}
 	text, err := json.Marshal(sch)
 	if err != nil {
 		// Schemas are made of plain values; one that is not stays alone under its handler's name.
-		text = []byte(d.String())
+		text = []byte(t.String())
 	}
-	key := direction + types.TypeString(pointee(t), (*types.Package).Path) + " " + string(text)
-	if s.names.taken[want] && s.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
+	key := direction + types.TypeString(pointee(typ), (*types.Package).Path) + " " + string(text)
+	if t.names.taken[want] && t.names.byKey[key] == "" && !strings.HasSuffix(want, suffix) {
 		want += suffix
 	}
-	return s.names.name(key, want)
+	return t.names.name(key, want)
 }
 
 // reserved are names that generated code uses within Toolset: its locals and the packages it

@@ -8,12 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/invopop/jsonschema"
-
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
@@ -27,56 +24,58 @@ const (
 )
 
 // prompt reads a handler of //mcp:prompt.
-func (s *scanner) prompt(d *annotated.Decl, written *directive.Directive) {
-	p := model.Prompt{Tool: s.served(d, written)}
-	s.onlyComputes(d, &p.Tool)
-	s.checkName(d, written, p.Name)
-	in, out, ok := s.callable(d)
-	if ok {
-		p.Returns, ok = s.returns(d, out, "GetPromptResult", promptShapes)
-	}
-	if ok {
-		s.input(d, &p.Tool, in)
-		p.Arguments, ok = s.arguments(d, p.Input.Schema, "string")
-	}
-	s.shows(d, p.Tool)
-	if written.Broken {
+func (t *reading) prompt() {
+	returns, arguments, ok := t.offer("GetPromptResult", promptShapes, "string")
+	if t.checkName(t.Name); t.written.Broken {
 		return
 	}
-	s.partial[p.Name] = !ok
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Prompts = append(s.service.Prompts, p)
+	t.partial[t.Name] = !ok
+	t.Service.Prompts = append(t.Service.Prompts,
+		model.Prompt{Tool: t.Tool, Returns: returns, Arguments: arguments})
+}
+
+// offer reads what prompts and resources have in common. It is not ok if the list of arguments
+// lacks one because of a finding.
+func (t *reading) offer(sdkResult, cure string, kinds ...string) (
+	returns model.Returns, arguments []model.Argument, ok bool,
+) {
+	t.served()
+	t.onlyComputes()
+	in, out, ok := t.callable()
+	if ok {
+		returns, ok = t.returns(out, sdkResult, cure)
+	}
+	if ok {
+		t.input(in)
+		arguments, ok = t.arguments(kinds...)
+	}
+	if t.shows(); !t.written.Broken {
+		t.handlers = append(t.handlers, t.decl.Func)
+	}
+	return returns, arguments, ok
 }
 
 // resource reads a handler of //mcp:resource.
-func (s *scanner) resource(d *annotated.Decl, written *directive.Directive) {
-	r := model.Resource{Tool: s.served(d, written), URI: written.Text("uri"),
-		MIMEType: written.Text("mimetype"), Subscribe: written.Has("subscribe")}
-	s.onlyComputes(d, &r.Tool)
-	s.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, written.Has)
-	in, out, ok := s.callable(d)
-	if ok {
-		r.Returns, ok = s.returns(d, out, "ReadResourceResult", resourceShapes)
-	}
-	if ok {
-		s.input(d, &r.Tool, in)
-		r.Variables, ok = s.arguments(d, r.Input.Schema, "string", "integer", "boolean")
-	}
-	s.shows(d, r.Tool)
-	if written.Broken {
+func (t *reading) resource() {
+	returns, variables, ok := t.offer("ReadResourceResult", resourceShapes,
+		"string", "integer", "boolean")
+	r := model.Resource{Tool: t.Tool, Returns: returns, Variables: variables,
+		URI: t.written.Text("uri"), MIMEType: t.written.Text("mimetype"),
+		Subscribe: t.written.Has("subscribe")}
+	t.ruledURIs[r.URI] = slices.ContainsFunc(accessKeys, t.written.Has)
+	if t.written.Broken {
 		return
 	}
 	if ok {
-		s.variables(d, written, &r)
+		t.variables(&r)
 	}
-	s.partial[r.URI] = !ok
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Resources = append(s.service.Resources, r)
+	t.partial[r.URI] = !ok
+	t.Service.Resources = append(t.Service.Resources, r)
 }
 
 // variables binds the variables of the URI to the parameters, in the order of the URI.
-func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *model.Resource) {
-	uri, _ := written.Arg("uri")
+func (t *reading) variables(r *model.Resource) {
+	uri, _ := t.written.Arg("uri")
 	template, err := uritemplate.Parse(r.URI)
 	if err != nil {
 		fix := ""
@@ -84,7 +83,7 @@ func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *
 		if errors.As(err, &bad) {
 			fix, err = bad.Cure, errors.New(bad.Message)
 		}
-		s.report(diag.BadURI, uri.Pos, uri.End, fix, "%q is neither a URI nor a URI template: %v",
+		t.report(diag.BadURI, uri.Span, fix, "%q is neither a URI nor a URI template: %v",
 			r.URI, err)
 		return
 	}
@@ -93,27 +92,25 @@ func (s *scanner) variables(d *annotated.Decl, written *directive.Directive, r *
 	for _, name := range template.Variables() {
 		i := slices.IndexFunc(parameters, func(a model.Argument) bool { return a.Name == name })
 		if i < 0 {
-			s.report(diag.Unbound, uri.Pos, uri.End, fmt.Sprintf(
-				"give %s a parameter %s, or remove {%s} from the URI", d, name, name),
-				"the variable %s of the URI is not a parameter of %s", name, d)
+			t.report(diag.Unbound, uri.Span, fmt.Sprintf(
+				"give %s a parameter %s, or remove {%s} from the URI", t, name, name),
+				"the variable %s of the URI is not a parameter of %s", name, t)
 			continue
 		}
 		bound = append(bound, parameters[i])
 	}
 	for _, a := range parameters {
 		if !slices.Contains(template.Variables(), a.Name) {
-			s.report(diag.Unbound, uri.Pos, uri.End,
+			t.report(diag.Unbound, uri.Span,
 				fmt.Sprintf("write {%s} into the URI, or remove the parameter", a.Name),
-				"the parameter %s of %s is not a variable of the URI", a.Name, d)
+				"the parameter %s of %s is not a variable of the URI", a.Name, t)
 		}
 	}
 	r.Variables = bound
 }
 
 // returns reads the one result that a prompt or a resource has beside its error.
-func (s *scanner) returns(
-	d *annotated.Decl, out []*types.Var, sdkResult, cure string,
-) (model.Returns, bool) {
+func (t *reading) returns(out []*types.Var, sdkResult, cure string) (model.Returns, bool) {
 	if len(out) == 1 {
 		t := out[0].Type()
 		switch {
@@ -127,15 +124,14 @@ func (s *scanner) returns(
 			return model.ReturnsBytes, true
 		}
 	}
-	s.reject(d, diag.BadShape, cure, "%s does not return a result for a %s", d, d.Serving().Name)
+	t.reject(diag.BadShape, cure, "%s does not return a result for a %s", t, t.written.Name)
 	return 0, false
 }
 
 // arguments reads the properties of an input, whose values are texts of some kinds, and
 // reports those that are not. It is not ok where any is missing because of a finding.
-func (s *scanner) arguments(
-	d *annotated.Decl, input *jsonschema.Schema, kinds ...string,
-) (list []model.Argument, ok bool) {
+func (t *reading) arguments(kinds ...string) (list []model.Argument, ok bool) {
+	input := t.Input.Schema
 	ok = true
 	switch {
 	case input == nil:
@@ -148,9 +144,9 @@ func (s *scanner) arguments(
 		if !slices.Contains(kinds, p.Type) {
 			ok = false
 			want := strings.Join(kinds, " or ")
-			s.reject(d, diag.BadShape, "give it the type "+want+", or that of an enum",
+			t.reject(diag.BadShape, "give it the type "+want+", or that of an enum",
 				"the argument %s of %s cannot be converted from text: a %s with type %s", pair.Key,
-				d, d.Serving().Name, want)
+				t, t.written.Name, want)
 			continue
 		}
 		a := model.Argument{
@@ -169,8 +165,8 @@ func (s *scanner) arguments(
 }
 
 // completion reads a handler of //mcp:complete.
-func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
-	in, out, ok := s.callable(d)
+func (t *reading) completion() {
+	in, out, ok := t.callable()
 	if !ok {
 		return
 	}
@@ -179,16 +175,16 @@ func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
 		return isSlice && isString(slice.Elem())
 	}
 	if len(in) != 1 || len(out) != 1 || !isString(in[0].Type()) || !list(out[0].Type()) {
-		s.reject(d, diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", d)
+		t.reject(diag.BadShape, completeShape, "%s has the wrong shape for //mcp:complete", t)
 		return
 	}
-	if written.Broken {
+	if t.written.Broken {
 		return
 	}
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Completions = append(s.service.Completions, model.Completion{
-		Handler: s.handler(d), Ref: written.Text("ref"), Argument: written.Text("argument"),
-		Pos: s.at(written.Pos, written.End),
+	t.handlers = append(t.handlers, t.decl.Func)
+	t.Service.Completions = append(t.Service.Completions, model.Completion{
+		Handler: t.handler(), Ref: t.written.Text("ref"), Argument: t.written.Text("argument"),
+		Pos: t.at(t.written.Span),
 	})
 }
 
@@ -196,7 +192,7 @@ func (s *scanner) completion(d *annotated.Decl, written *directive.Directive) {
 // nothing is reported, unless a directive that it could refer to was not understood, or its target
 // has findings of its own.
 func (s *scanner) completions() {
-	for _, c := range s.service.Completions {
+	for _, c := range s.Service.Completions {
 		arguments, ref := s.completed(c.Ref)
 		if ref == "" {
 			if !s.lost("prompt", "resource") {
@@ -204,7 +200,8 @@ func (s *scanner) completions() {
 				if refs := s.references(); len(refs) > 0 {
 					fix = directive.Nearest("ref=", c.Ref, refs)
 				}
-				s.out.Add(diag.UnknownReference, c.Pos, fix, "this package has no prompt or resource %s", c.Ref)
+				s.Findings.Add(diag.UnknownReference, c.Pos, fix,
+					"this package has no prompt or resource %s", c.Ref)
 			}
 			continue
 		}
@@ -220,9 +217,9 @@ func (s *scanner) completions() {
 			if len(names) > 0 {
 				fix = directive.Nearest("argument=", c.Argument, names)
 			}
-			s.out.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
+			s.Findings.Add(diag.UnknownReference, c.Pos, fix, "%s has no argument %s", c.Ref, c.Argument)
 		case arguments[i].Complete != nil:
-			s.out.Add(diag.Duplicate, c.Pos, "remove one of the two",
+			s.Findings.Add(diag.Duplicate, c.Pos, "remove one of the two",
 				"the argument %s of %s already has a completion: %s", c.Argument, c.Ref, arguments[i].Complete)
 		default:
 			handler := c.Handler
@@ -234,12 +231,12 @@ func (s *scanner) completions() {
 // completed returns the arguments of a reference's target, which are the model's own, and its name
 // or URI, or nothing.
 func (s *scanner) completed(ref string) ([]model.Argument, string) {
-	for _, p := range s.service.Prompts {
-		if p.Name == ref || p.Name == s.service.Server.Prefix+ref {
+	for _, p := range s.Service.Prompts {
+		if p.Name == ref || p.Name == s.Service.Server.Prefix+ref {
 			return p.Arguments, p.Name
 		}
 	}
-	for _, r := range s.service.Resources {
+	for _, r := range s.Service.Resources {
 		if r.URI == ref {
 			return r.Variables, r.URI
 		}
@@ -250,10 +247,10 @@ func (s *scanner) completed(ref string) ([]model.Argument, string) {
 // references are the possible targets of //mcp:complete.
 func (s *scanner) references() []string {
 	var refs []string
-	for _, p := range s.service.Prompts {
+	for _, p := range s.Service.Prompts {
 		refs = append(refs, p.Name)
 	}
-	for _, r := range s.service.Resources {
+	for _, r := range s.Service.Resources {
 		refs = append(refs, r.URI)
 	}
 	return refs

@@ -19,28 +19,22 @@ var defaultRoles = []string{"Viewer", "Member", "Manager", "Admin"}
 
 // hierarchy reads //mcp:roles.
 func (s *scanner) hierarchy() {
-	roles := &s.service.Roles
+	roles := &s.Service.Roles
 	roles.Names = slices.Clone(defaultRoles)
-	d := s.single("roles")
+	d, stands := s.single("roles")
 	if d == nil {
 		return
 	}
 	roles.Own = true
-	roles.Pos = s.at(d.Pos, d.End)
+	roles.Pos = s.at(d.Span)
 	if d.Broken {
 		roles.Names = nil // unknown: no role can be judged
 		return
 	}
-	var stands *annotated.Decl
-	for _, candidate := range s.decls {
-		if candidate.Find("roles") == d {
-			stands = candidate
-		}
-	}
 	switch {
 	case stands.Place == directive.PackageDoc && len(d.Chain) == 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End, "write the roles lowest first, for example "+
+		s.report(diag.BadHierarchy, d.Span, "write the roles lowest first, for example "+
 			d.Spec.Example, "//mcp:roles has no role")
 	case stands.Place == directive.PackageDoc:
 		roles.Names = nil
@@ -49,7 +43,7 @@ func (s *scanner) hierarchy() {
 		}
 	case len(d.Chain) > 0:
 		roles.Names = nil
-		s.report(diag.BadHierarchy, d.Pos, d.End,
+		s.report(diag.BadHierarchy, d.Span,
 			"write //mcp:roles without names: the constants are the roles",
 			"//mcp:roles on a const block has names of roles")
 	default:
@@ -59,9 +53,9 @@ func (s *scanner) hierarchy() {
 
 // constants reads the hierarchy from a const block of one named integer type.
 func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) {
-	s.service.Roles.Names = nil
+	s.Service.Roles.Names = nil
 	bad := func(pos token.Pos, fix, format string, args ...any) {
-		s.report(diag.BadHierarchy, pos, token.NoPos, fix, format, args...)
+		s.report(diag.BadHierarchy, directive.Span{Pos: pos}, fix, format, args...)
 	}
 	list, typ := s.integers(block.Block)
 	if typ == nil {
@@ -86,7 +80,7 @@ func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) {
 		}
 	}
 	for _, c := range list {
-		s.service.Roles.Names = append(s.service.Roles.Names, c.Name())
+		s.Service.Roles.Names = append(s.Service.Roles.Names, c.Name())
 	}
 	s.roleType, s.roleVals = typ, list
 }
@@ -97,7 +91,7 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 	if name == model.Lowest || name == model.Highest {
 		return
 	}
-	roles := &s.service.Roles
+	roles := &s.Service.Roles
 	roles.Own = true
 	if slices.Contains(roles.Names, name) || len(roles.Names) == 0 {
 		return
@@ -108,13 +102,13 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 		fix = "replace minrole=" + name + " by a rule: public, authenticated, scopes=, action=, or " +
 			"minrole= with a role"
 	}
-	s.report(diag.UnknownRole, arg.Values[0].Pos, arg.Values[0].End, fix,
+	s.report(diag.UnknownRole, arg.Values[0].Span, fix,
 		"unknown role %s in %s", name, strings.Join(roles.Names, " < "))
 }
 
 // rank is the position of a role in the hierarchy, from 1, and 0 without a role.
 func (s *scanner) rank(role string) int {
-	names := s.service.Roles.Names
+	names := s.Service.Roles.Names
 	if i := slices.Index(names, role); i >= 0 {
 		return i + 1
 	}
@@ -149,11 +143,5 @@ func (s *scanner) integers(block *ast.GenDecl) ([]*types.Const, *types.TypeName)
 }
 
 func byValue(a, b *types.Const) int {
-	switch {
-	case constant.Compare(a.Val(), token.LSS, b.Val()):
-		return -1
-	case constant.Compare(a.Val(), token.GTR, b.Val()):
-		return 1
-	}
-	return 0
+	return constant.Sign(constant.BinaryOp(a.Val(), token.SUB, b.Val()))
 }

@@ -6,6 +6,7 @@ package scan
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/token"
 	"go/types"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcpgen/mcpgen/generator/internal/codec"
 	"github.com/mcpgen/mcpgen/generator/internal/compileguard"
@@ -82,12 +84,13 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	if !opted {
 		return p
 	}
+	p.Serves = true
 	s := &scanner{
-		prog: prog, pkg: pkg, out: &p.Findings, faults: p.faults, decls: decls,
-		partial: map[string]bool{}, uis: map[string]app{}, ruledURIs: map[string]bool{},
+		Package: p, prog: prog, decls: decls, partial: map[string]bool{},
+		uis: map[string]directive.Span{}, ruledURIs: map[string]bool{},
+		grantUses: sync.OnceValue(func() *grantuse.Funcs { return grantuse.Read(pkg) }),
 	}
 	s.scan()
-	p.Serves, p.Service, p.unread = true, s.service, s.unread
 	for _, d := range s.funcs() {
 		if token := d.Token(); token != "" {
 			p.tokens = append(p.tokens, token)
@@ -120,13 +123,9 @@ func (p *Package) Elsewhere() diag.List {
 
 // scanner makes the service of one package.
 type scanner struct {
-	prog    *load.Program
-	pkg     *load.Package
-	out     *diag.List
-	faults  faults.Set
-	unread  []unread
-	decls   []*annotated.Decl
-	service model.Service
+	*Package
+	prog  *load.Program
+	decls []*annotated.Decl
 
 	walker   *schema.Walker
 	codecs   *codec.Planner
@@ -135,28 +134,27 @@ type scanner struct {
 	inherits map[string]bool     // types of which a tool has looked at the default
 	handlers []*types.Func
 	bases    []string // types of the package that served types embed
-	hand     *byHand  // of the tool at hand
 	// nullOptional is optional=null of //mcp:server.
 	nullOptional bool
 	files        []string       // schemas by hand, relative to the package
 	texts        []*types.Const // constants that directives name
 	// prompts and resources whose arguments are not all known, by name and URI
 	partial   map[string]bool
-	uis       map[string]app    // the first ui= of each URI
-	ruledURIs map[string]bool   // resources with a rule of their own, by URI
-	makers    map[string]*maker // of //mcp:worker, by the types that they make
+	uis       map[string]directive.Span // the first ui= of each URI
+	ruledURIs map[string]bool           // resources with a rule of their own, by URI
+	makers    map[string]*maker         // of //mcp:worker, by the types that they make
 	// a //mcp:worker could not be read: which type lacks one is not known
-	unmade     bool
-	funcBodies *grantuse.Funcs // once a permission on a file needs them
-	shown      []shown         // the handlers whose schemas have named string types
-	roleType   *types.TypeName
-	roleVals   []*types.Const
+	unmade    bool
+	grantUses func() *grantuse.Funcs
+	shown     []shown // the handlers whose schemas have named string types
+	roleType  *types.TypeName
+	roleVals  []*types.Const
 }
 
 func (s *scanner) scan() {
 	s.walker = schema.New(s.pkg.Types, comments{s.prog, s})
 	s.codecs = codec.New(s.pkg.Types, s.walker)
-	s.service = model.Service{
+	s.Service = model.Service{
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
 	}
 	for _, name := range s.pkg.Foreign {
@@ -164,7 +162,8 @@ func (s *scanner) scan() {
 		if name == load.ManifestFile {
 			lacks = "the number of a manifest's format"
 		}
-		s.out.Add(diag.NotOurs, model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1},
+		place := model.Position{File: filepath.Join(s.pkg.Dir, name), Line: 1, Col: 1}
+		s.Findings.Add(diag.NotOurs, place,
 			"rename the file, or delete it if it was generated", "%s is not a file of mcpgen: it lacks %s",
 			name, lacks)
 	}
@@ -178,9 +177,9 @@ func (s *scanner) scan() {
 	s.strays()
 	s.unused()
 	s.unexported()
-	s.service.Objects = s.codecs.Objects()
+	s.Service.Objects = s.codecs.Objects()
 	s.receivers()
-	s.service.Quiet = loguse.Quiet(s.prog, s.pkg, s.service.Handlers())
+	s.Service.Quiet = loguse.Quiet(s.prog, s.pkg, s.Service.Handlers())
 	s.scope()
 	s.watch()
 }
@@ -190,30 +189,30 @@ func (s *scanner) header() {
 	for _, d := range s.decls {
 		if d.Place == directive.PackageDoc {
 			s.visible(d.Doc)
-			s.service.Server.Description = cmp.Or(s.service.Server.Description,
+			s.Service.Server.Description = cmp.Or(s.Service.Server.Description,
 				synopsis(d.Doc, s.pkg.Name, path.Base(s.pkg.Path)))
 			icons, _ := s.meta(d, "")
-			s.service.Server.Icons = append(s.service.Server.Icons, icons...)
+			s.Service.Server.Icons = append(s.Service.Server.Icons, icons...)
 		}
 	}
-	s.service.Server.Name = s.pkg.Name
+	s.Service.Server.Name = s.pkg.Name
 	if s.pkg.Name == "main" {
-		s.service.Server.Name = path.Base(s.pkg.Path)
+		s.Service.Server.Name = path.Base(s.pkg.Path)
 	}
-	d := s.single("server")
+	d, _ := s.single("server")
 	if d == nil {
 		return
 	}
 	s.nullOptional, s.walker.NotNull = d.Has("optional"), s.ruled()
-	s.service.Server = model.Server{
-		Name:  cmp.Or(d.Text("name"), s.service.Server.Name),
+	s.Service.Server = model.Server{
+		Name:  cmp.Or(d.Text("name"), s.Service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),
-		Description: s.service.Server.Description,
-		Website:     s.website(d), Icons: s.service.Server.Icons, Client: s.client(d),
-		Named: d.Has("name"), Pos: s.at(d.Pos, d.End),
+		Description: s.Service.Server.Description,
+		Website:     s.website(d), Icons: s.Service.Server.Icons, Client: s.client(d),
+		Named: d.Has("name"), Pos: s.at(d.Span),
 	}
 	if kind := d.Text("unannotated"); kind != "error" {
-		s.service.Server.Unannotated = kind
+		s.Service.Server.Unannotated = kind
 	}
 }
 
@@ -232,8 +231,7 @@ func (s *scanner) ruled() map[string]bool {
 
 // single returns the package's only directive of that name, in the package doc or const block of
 // any file; further ones are reported.
-func (s *scanner) single(name string) *directive.Directive {
-	var first *directive.Directive
+func (s *scanner) single(name string) (first *directive.Directive, on *annotated.Decl) {
 	for _, d := range s.decls {
 		if d.Place != directive.PackageDoc && d.Place != directive.ConstBlock {
 			continue
@@ -243,14 +241,14 @@ func (s *scanner) single(name string) *directive.Directive {
 				continue
 			}
 			if first != nil {
-				s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+				s.report(diag.Duplicate, found.Span, "remove one of the two",
 					"the package has another //mcp:%s at %s", name, s.short(first.Pos))
 				continue
 			}
-			first = found
+			first, on = found, d
 		}
 	}
-	return first
+	return first, on
 }
 
 // receivers fills the parameters of Toolset: one per type with handlers. Methods whose calls run in
@@ -258,12 +256,12 @@ func (s *scanner) single(name string) *directive.Directive {
 func (s *scanner) receivers() {
 	byType := map[string]*model.Receiver{}
 	elsewhere := map[string]bool{}
-	for _, t := range s.service.Tools {
+	for _, t := range s.Service.Tools {
 		if t.Limits.Isolate != "" {
 			elsewhere[t.Handler.String()] = true
 		}
 	}
-	for _, h := range s.service.Handlers() {
+	for _, h := range s.Service.Handlers() {
 		if h.Recv == "" || elsewhere[h.String()] {
 			continue
 		}
@@ -276,12 +274,12 @@ func (s *scanner) receivers() {
 		r.Pointer = r.Pointer || h.PointerRecv
 	}
 	for _, r := range byType {
-		s.service.Receivers = append(s.service.Receivers, *r)
+		s.Service.Receivers = append(s.Service.Receivers, *r)
 	}
-	sortBy(s.service.Receivers, func(r model.Receiver) string { return r.Type })
+	sortBy(s.Service.Receivers, func(r model.Receiver) string { return r.Type })
 	taken := map[string]bool{}
-	for i := range s.service.Receivers {
-		r := &s.service.Receivers[i]
+	for i := range s.Service.Receivers {
+		r := &s.Service.Receivers[i]
 		r.Param = s.parameter(r.Type, taken)
 		taken[r.Param] = true
 	}
@@ -290,20 +288,20 @@ func (s *scanner) receivers() {
 // scope lists the package-level names of the author's own files.
 func (s *scanner) scope() {
 	scope := s.prog.Scope(s.pkg)
-	s.service.Imports = scope.Imports
-	s.service.Scope = slices.Sorted(maps.Keys(scope.Names))
-	for _, name := range s.service.Scope {
-		s.service.Declared = append(s.service.Declared, scope.Names[name])
+	s.Service.Imports = scope.Imports
+	s.Service.Scope = slices.Sorted(maps.Keys(scope.Names))
+	for _, name := range s.Service.Scope {
+		s.Service.Declared = append(s.Service.Declared, scope.Names[name])
 	}
 }
 
 // watch lists what the compiler and the generated test watch over.
 func (s *scanner) watch() {
 	if s.roleType != nil {
-		s.service.Roles.Type = s.roleType.Name()
+		s.Service.Roles.Type = s.roleType.Name()
 	}
 	named := s.walker.Named()
-	s.service.CompileGuards = compileguard.For(compileguard.Facts{
+	s.Service.CompileGuards = compileguard.For(compileguard.Facts{
 		Package: s.pkg.Types, Handlers: s.handlers, Types: named,
 		Consts: slices.Concat(s.walker.Enums(), s.roleVals, s.texts), Local: s.prog.Local,
 	})
@@ -319,10 +317,10 @@ func (s *scanner) watch() {
 		}
 		decls[rel][name] = true
 	}
-	for _, h := range s.service.Handlers() {
+	for _, h := range s.Service.Handlers() {
 		add(s.pkg, h.String())
 	}
-	for _, t := range s.service.Tools {
+	for _, t := range s.Service.Tools {
 		if t.Worker != nil {
 			add(s.pkg, t.Worker.Name)
 		}
@@ -348,16 +346,16 @@ func (s *scanner) watch() {
 		}
 		add(pkg, n.Name())
 		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
-			s.report(diag.BuildConstraint, n.Pos(), token.NoPos,
+			s.report(diag.BuildConstraint, directive.Span{Pos: n.Pos()},
 				"move the type into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
 		}
 	}
 	slices.Sort(s.files)
-	s.service.HashInputs.Files = slices.Compact(s.files)
-	s.service.HashInputs.Decls = map[string][]string{}
+	s.Service.HashInputs.Files = slices.Compact(s.files)
+	s.Service.HashInputs.Decls = map[string][]string{}
 	for dir, set := range decls {
-		s.service.HashInputs.Decls[dir] = slices.Sorted(maps.Keys(set))
+		s.Service.HashInputs.Decls[dir] = slices.Sorted(maps.Keys(set))
 	}
 }
 
@@ -436,26 +434,25 @@ func (p *Package) noteUnread(prog *load.Program) {
 	}
 }
 
-func (s *scanner) report(code diag.Code, pos, end token.Pos, fix, format string, args ...any) {
-	s.out.Add(code, s.at(pos, end), fix, format, args...)
-}
-
-// reject reports a finding at the name of a handler.
-func (s *scanner) reject(d *annotated.Decl, code diag.Code, fix, format string, args ...any) {
-	s.report(code, d.Name.Pos(), d.Name.End(), fix, format, args...)
+func (s *scanner) report(code diag.Code, span directive.Span, fix, format string, args ...any) {
+	s.Findings.Add(code, s.at(span), fix, format, args...)
 }
 
 // reported reports whether there is a finding with this code and position.
 func (s *scanner) reported(code diag.Code, place model.Position) bool {
-	return slices.ContainsFunc(*s.out, func(d diag.Diagnostic) bool {
+	return slices.ContainsFunc(s.Findings, func(d diag.Diagnostic) bool {
 		return d.Code == code && d.Pos == place
 	})
 }
 
-func (s *scanner) at(pos, end token.Pos) model.Position { return s.prog.Position(pos, end) }
+func (s *scanner) at(span directive.Span) model.Position {
+	return s.prog.Position(span.Pos, span.End)
+}
+
+func spanOf(n ast.Node) directive.Span { return directive.Span{Pos: n.Pos(), End: n.End()} }
 
 // short is a place as one message names another: file name and line.
-func (s *scanner) short(pos token.Pos) string { return load.Short(s.at(pos, token.NoPos)) }
+func (s *scanner) short(pos token.Pos) string { return load.Short(s.prog.Position(pos, pos)) }
 
 func sortBy[T any](list []T, key func(T) string) {
 	slices.SortFunc(list, func(a, b T) int { return strings.Compare(key(a), key(b)) })

@@ -1,16 +1,15 @@
 package scan
 
 import (
-	"go/token"
 	"go/types"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
@@ -199,51 +198,53 @@ func isBytes(t types.Type) bool {
 
 // callable returns a handler's parameters without the context and its results without the
 // error, or reports why it cannot serve.
-func (s *scanner) callable(d *annotated.Decl) (in, out []*types.Var, ok bool) {
-	sig := d.Func.Signature()
+func (t *reading) callable() (in, out []*types.Var, ok bool) {
+	sig := t.decl.Func.Signature()
 	switch {
-	case s.unreadable(d):
+	case t.unreadable():
 		// Most often a type error, which is reported at its own position.
-		s.unread = append(s.unread, unread{d.String(), s.at(d.Name.Pos(), d.Name.End())})
+		t.unread = append(t.unread, unread{t.decl.String(), t.at(spanOf(t.decl.Name))})
 		return nil, nil, false
-	case d.Recv == nil && sig.TypeParams().Len() > 0:
-		s.reject(d, diag.Generic, "annotate a plain func that calls the instance",
-			"%s is generic, so the instance is unknown", d)
+	case t.decl.Recv == nil && sig.TypeParams().Len() > 0:
+		t.reject(diag.Generic, "annotate a plain func that calls the instance",
+			"%s is generic, so the instance is unknown", t)
 		return nil, nil, false
-	case sig.TypeParams().Len() > 0, sig.RecvTypeParams().Len() > 0, d.Recv != nil && generic(d.Recv):
-		s.reject(d, diag.Generic, "annotate the method in an interface that the instance satisfies, "+
-			"and pass the instance to Toolset", "%s is generic, so the instance is unknown", d)
+	case sig.TypeParams().Len() > 0, sig.RecvTypeParams().Len() > 0,
+		t.decl.Recv != nil && generic(t.decl.Recv):
+		t.reject(diag.Generic, "annotate the method in an interface that the instance "+
+			"satisfies, and pass the instance to Toolset",
+			"%s is generic, so the instance is unknown", t)
 		return nil, nil, false
-	case d.Recv != nil && constraint(d.Recv):
-		s.reject(d, diag.BadShape, "declare an interface with methods only",
-			"%s is a type constraint, and no value can have it as its type", d.Recv.Name())
+	case t.decl.Recv != nil && constraint(t.decl.Recv):
+		t.reject(diag.BadShape, "declare an interface with methods only",
+			"%s is a type constraint, and no value can have it as its type", t.decl.Recv.Name())
 		return nil, nil, false
-	case d.Recv != nil && d.Recv.Name() == "_":
-		s.reject(d, diag.BadShape, "give the type a name", "%s is a method of a type without a name",
-			d.Func.Name())
+	case t.decl.Recv != nil && t.decl.Recv.Name() == "_":
+		t.reject(diag.BadShape, "give the type a name",
+			"%s is a method of a type without a name", t.decl.Func.Name())
 		return nil, nil, false
-	case d.Name.Name == "_":
-		s.reject(d, diag.BadShape, "give it a name", "a func without a name cannot be called")
+	case t.decl.Name.Name == "_":
+		t.reject(diag.BadShape, "give it a name", "a func without a name cannot be called")
 		return nil, nil, false
 	case sig.Params().Len() == 0 || !isContext(sig.Params().At(0).Type()):
-		s.reject(d, diag.BadShape, shapes, "the first parameter of %s is not context.Context", d)
+		t.reject(diag.BadShape, shapes, "the first parameter of %s is not context.Context", t)
 		return nil, nil, false
 	case sig.Results().Len() == 0 || !isError(sig.Results().At(sig.Results().Len()-1).Type()):
-		s.reject(d, diag.BadShape, shapes, "the last result of %s is not error", d)
+		t.reject(diag.BadShape, shapes, "the last result of %s is not error", t)
 		return nil, nil, false
 	case sig.Variadic():
 		last := sig.Params().At(sig.Params().Len() - 1)
-		s.report(diag.Variadic, last.Pos(), token.NoPos, "use a slice", "%s is variadic", d)
+		t.report(diag.Variadic, directive.Span{Pos: last.Pos()}, "use a slice", "%s is variadic", t)
 		return nil, nil, false
 	}
-	in, out = s.inputs(d)[1:], vars(sig.Results())
+	in, out = t.inputs()[1:], vars(sig.Results())
 	return in, out[:len(out)-1], true
 }
 
 // inputs returns the parameters of a handler without its token.
-func (s *scanner) inputs(d *annotated.Decl) []*types.Var {
-	params := vars(d.Func.Signature().Params())
-	if d.Token() != "" {
+func (t *reading) inputs() []*types.Var {
+	params := vars(t.decl.Func.Signature().Params())
+	if t.decl.Token() != "" {
 		return params[:len(params)-1]
 	}
 	return params
@@ -251,74 +252,71 @@ func (s *scanner) inputs(d *annotated.Decl) []*types.Var {
 
 // unreadable reports whether a parameter other than the token, or a result, has a type that did not
 // check.
-func (s *scanner) unreadable(d *annotated.Decl) bool {
-	return slices.ContainsFunc(slices.Concat(s.inputs(d), vars(d.Func.Signature().Results())),
+func (t *reading) unreadable() bool {
+	return slices.ContainsFunc(slices.Concat(t.inputs(), vars(t.decl.Func.Signature().Results())),
 		func(v *types.Var) bool { return invalid(v.Type()) })
 }
 
 // signature fills the tool's input and output from the handler's signature, or reports why it
 // cannot serve.
-func (s *scanner) signature(d *annotated.Decl, t *model.Tool) {
-	in, out, ok := s.callable(d)
+func (t *reading) signature() {
+	in, out, ok := t.callable()
 	if !ok {
 		return
 	}
-	if wrong, cure := s.foreign(in, out); wrong != "" {
-		s.reject(d, diag.BadShape, cure, "%s has %s", d, wrong)
+	if wrong, cure := t.foreign(in, out); wrong != "" {
+		t.reject(diag.BadShape, cure, "%s has %s", t, wrong)
 		return
 	}
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
-			s.reject(d, diag.BadShape, sdkCure(in, out),
-				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", d)
+			t.reject(diag.BadShape, sdkCure(in, out),
+				"%s takes *mcp.CallToolRequest, but does not have go-sdk's shape", t)
 			return
 		}
 		t.Handler.SDK = true
-		s.params(d, nil)
-		s.structInput(d, t, in[1])
-		s.sdkOutput(d, t, out[1])
+		t.params(nil)
+		t.structInput(in[1])
+		t.sdkOutput(out[1])
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
-		s.reject(d, diag.BadShape,
+		t.reject(diag.BadShape,
 			"return only *mcp.CallToolResult, or take req *mcp.CallToolRequest before the input",
-			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", d)
+			"%s returns *mcp.CallToolResult and an Out, but does not have go-sdk's shape", t)
 		return
 	case len(out) > 1:
-		s.reject(d, diag.BadShape, "return one result and an error; use a struct for several values",
-			"%s returns %d results and an error", d, len(out))
+		t.reject(diag.BadShape,
+			"return one result and an error; use a struct for several values",
+			"%s returns %d results and an error", t, len(out))
 		return
 	}
-	s.input(d, t, in)
-	if len(out) == 1 {
-		s.output(d, t, out[0])
-	} else {
-		s.handNothing(d)
+	t.input(in)
+	if len(out) == 0 {
+		t.handNothing()
+	} else if !t.unstructured(out[0].Type()) {
+		t.structured(out[0])
 	}
 }
 
 // input reads what a handler takes.
-func (s *scanner) input(d *annotated.Decl, t *model.Tool, in []*types.Var) {
+func (t *reading) input(in []*types.Var) {
 	switch {
 	case len(in) == 0:
 		t.Input.Kind = model.NoInput
-		s.params(d, nil)
-		s.noInput(d, t)
-	case len(in) == 1 && (isObject(in[0].Type()) || s.isDocument(in[0])):
-		s.params(d, nil)
-		s.structInput(d, t, in[0])
+		t.params(nil)
+		if !t.handInput() {
+			t.Input.Schema, _ = t.walker.Object(nil)
+		}
+	case len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0])):
+		t.params(nil)
+		t.structInput(in[0])
 	default:
-		s.plainInput(d, t, in)
+		t.plainInput(in)
 	}
 }
 
-func vars(t *types.Tuple) []*types.Var {
-	list := make([]*types.Var, t.Len())
-	for i := range list {
-		list[i] = t.At(i)
-	}
-	return list
-}
+func vars(t *types.Tuple) []*types.Var { return slices.Collect(t.Variables()) }
 
 func generic(name *types.TypeName) bool {
 	n, ok := types.Unalias(name.Type()).(*types.Named)
@@ -339,33 +337,27 @@ func isObject(t types.Type) bool {
 		return false
 	}
 	methods := types.NewMethodSet(types.NewPointer(t))
-	for i := range methods.Len() {
-		switch methods.At(i).Obj().Name() {
-		case "UnmarshalJSON", "UnmarshalText":
-			return false
-		}
-	}
-	return true
+	return methods.Lookup(nil, "UnmarshalJSON") == nil && methods.Lookup(nil, "UnmarshalText") == nil
 }
 
 // isDocument reports whether a single parameter is the whole input although its type hides its
 // fields, and a schema by hand describes it: a struct that decodes itself, a map with string keys,
 // or json.RawMessage. If the schema has a property with the parameter's name, the parameter is a
 // plain one.
-func (s *scanner) isDocument(in *types.Var) bool {
-	w, t := s.hand.input, pointee(in.Type())
+func (t *reading) isDocument(in *types.Var) bool {
+	w, typ := t.hand.input, pointee(in.Type())
 	if w == nil || w.Text == "" || slices.Contains(w.Properties, naming.Snake(in.Name())) {
 		return false
 	}
-	if isNamed(t, "encoding/json", "RawMessage") {
+	if isNamed(typ, "encoding/json", "RawMessage") {
 		return true
 	}
-	switch u := t.Underlying().(type) {
+	switch u := typ.Underlying().(type) {
 	case *types.Map:
 		return types.Identical(u.Key(), types.Typ[types.String])
 	case *types.Struct:
-		return !schema.Standard(t) &&
-			types.NewMethodSet(types.NewPointer(t)).Lookup(nil, "UnmarshalJSON") != nil
+		return !schema.Standard(typ) &&
+			types.NewMethodSet(types.NewPointer(typ)).Lookup(nil, "UnmarshalJSON") != nil
 	}
 	return false
 }

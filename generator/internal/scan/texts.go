@@ -2,7 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"go/ast"
 	"go/constant"
@@ -16,15 +15,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
-
-// describe returns the description that a directive has, or else that of the doc comment.
-func (s *scanner) describe(d *annotated.Decl, written *directive.Directive) string {
-	comment := schema.WithoutName(s.description(d.Doc), d.Func.Name())
-	return cmp.Or(s.text(written, "description"), comment)
-}
 
 // text returns the value of a key. A bare @Name is the value of a constant of the package.
 func (s *scanner) text(d *directive.Directive, key string) string {
@@ -43,7 +35,7 @@ func (s *scanner) text(d *directive.Directive, key string) string {
 // constant returns the value of the constant that a key names.
 func (s *scanner) constant(arg directive.Arg, key, name string) string {
 	bad := func(fix, format string) {
-		s.report(diag.BadValue, arg.Pos, arg.End, fix, format, key, name)
+		s.report(diag.BadValue, arg.Span, fix, format, key, name)
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
 	if c == nil || c.Val().Kind() != constant.String {
@@ -58,8 +50,7 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 	} else if text == "" {
 		bad("write a text", "%s=@%s is an empty constant")
 	} else if at, hidden := model.Hidden(text); at >= 0 {
-		s.report(diag.HiddenText, arg.Pos, arg.End, model.HiddenCure, "the constant %s has %s",
-			name,
+		s.report(diag.HiddenText, arg.Span, model.HiddenCure, "the constant %s has %s", name,
 			hidden)
 	}
 	if !slices.Contains(s.texts, c) {
@@ -99,12 +90,6 @@ func (c comments) doc(of types.Object) string {
 	return group.Text()
 }
 
-// description is the part of a comment that clients receive.
-func (s *scanner) description(group *ast.CommentGroup) string {
-	s.visible(group)
-	return schema.Description(group.Text())
-}
-
 // visible reports hidden characters of a comment, once a line.
 func (s *scanner) visible(group *ast.CommentGroup) {
 	if group == nil {
@@ -112,7 +97,7 @@ func (s *scanner) visible(group *ast.CommentGroup) {
 	}
 	for _, comment := range group.List {
 		if at, name := model.Hidden(comment.Text); at >= 0 && !directive.Is(comment) {
-			place := s.at(comment.Slash+token.Pos(at), token.NoPos)
+			place := s.at(directive.Span{Pos: comment.Slash + token.Pos(at)})
 			s.hidden(place, "the comment has %s", name)
 		}
 	}
@@ -121,7 +106,7 @@ func (s *scanner) visible(group *ast.CommentGroup) {
 // hidden reports a hidden character. Two tools may share a type or a file.
 func (s *scanner) hidden(place model.Position, format, name string) {
 	if !s.reported(diag.HiddenText, place) {
-		s.out.Add(diag.HiddenText, place, model.HiddenCure, format, name)
+		s.Findings.Add(diag.HiddenText, place, model.HiddenCure, format, name)
 	}
 }
 

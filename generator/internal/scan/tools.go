@@ -1,8 +1,8 @@
 package scan
 
 import (
+	"cmp"
 	"fmt"
-	"go/token"
 	"go/types"
 	"maps"
 	"slices"
@@ -13,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // tools reads every func, method and interface method of the package, in the order of their names:
@@ -27,40 +28,41 @@ func (s *scanner) tools() {
 	s.workers()
 	for _, d := range s.funcs() {
 		found, ignore := d.Serving(), d.Find("ignore")
+		t := &reading{scanner: s, decl: d, written: found}
 		switch {
 		case found != nil && found.Name == "tool":
 			s.walker.NullOptional = s.nullOptional // not in prompts: their arguments are strings
-			s.tool(d, found)
+			t.tool()
 			s.walker.NullOptional = false
 		case found != nil && found.Name == "prompt":
-			s.prompt(d, found)
+			t.prompt()
 		case found != nil && found.Name == "resource":
-			s.resource(d, found)
+			t.resource()
 		case found != nil:
-			s.completion(d, found)
+			t.completion()
 		case ignore != nil:
 			s.ignore(d, ignore)
 		case !d.Attempted && d.Token() != "":
-			s.reject(d, diag.MissingDirective,
+			t.reject(diag.MissingDirective,
 				"serve it with //mcp:tool and an access rule, or remove the parameter",
 				"handler %s takes the token %s, but no directive serves it", d, d.Token())
 		case !d.Attempted && s.forgotten(d.Func) && (d.Recv == nil || served[d.Recv.Name()]):
-			s.reject(d, diag.MissingDirective,
+			t.reject(diag.MissingDirective,
 				`serve it with //mcp:tool and an access rule, or exclude it with //mcp:ignore reason="…"`,
 				"handler %s has no //mcp:tool and no //mcp:ignore", d)
 		}
 	}
 	s.promoted(served)
 	s.idle()
-	sortBy(s.service.Tools, func(t model.Tool) string { return t.Name + "\x00" + t.Handler.String() })
-	sortBy(s.service.Prompts, func(p model.Prompt) string {
+	sortBy(s.Service.Tools, func(t model.Tool) string { return t.Name + "\x00" + t.Handler.String() })
+	sortBy(s.Service.Prompts, func(p model.Prompt) string {
 		return p.Name + "\x00" + p.Handler.String()
 	})
-	sortBy(s.service.Resources, func(r model.Resource) string {
+	sortBy(s.Service.Resources, func(r model.Resource) string {
 		return r.URI + "\x00" + r.Handler.String()
 	})
-	sortBy(s.service.Completions, func(c model.Completion) string { return c.Handler.String() })
-	sortBy(s.service.Ignored, func(i model.Ignored) string { return i.Handler })
+	sortBy(s.Service.Completions, func(c model.Completion) string { return c.Handler.String() })
+	sortBy(s.Service.Ignored, func(i model.Ignored) string { return i.Handler })
 	s.constantsOf()
 	s.completions()
 	s.apps()
@@ -69,7 +71,7 @@ func (s *scanner) tools() {
 // forgotten reports whether a func without a directive is a finding: an exported handler that
 // could be a tool, in a package that does not opt out of the check by unannotated=ignore.
 func (s *scanner) forgotten(fn *types.Func) bool {
-	return s.service.Server.Unannotated != "ignore" && fn.Exported() &&
+	return s.Service.Server.Unannotated != "ignore" && fn.Exported() &&
 		isHandler(fn.Signature()) && !neverTool(fn.Signature())
 }
 
@@ -132,7 +134,7 @@ func (s *scanner) promoted(served map[string]bool) {
 				`//mcp:tool and an access rule on it or on a method %s of %s`,
 				name, fn.Name(), names[0])
 		}
-		s.out.Add(diag.MissingDirective, s.declared(fn), fix,
+		s.Findings.Add(diag.MissingDirective, s.declared(fn), fix,
 			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore",
 			name, of, has)
 	}
@@ -165,99 +167,115 @@ func (s *scanner) embedded(t types.Type, seen map[*types.TypeName]bool) {
 func (s *scanner) ignore(d *annotated.Decl, ignore *directive.Directive) {
 	if !isHandler(d.Func.Signature()) {
 		if !invalid(d.Func.Signature()) {
-			s.report(diag.Misplaced, ignore.Pos, ignore.End, "remove it",
+			s.report(diag.Misplaced, ignore.Span, "remove it",
 				"%s is not a handler, so //mcp:ignore has no effect", d)
 		}
 		return
 	}
 	if name := d.Token(); name != "" {
-		s.report(diag.NoToken, ignore.Pos, ignore.End, "remove the parameter, or serve the handler",
+		s.report(diag.NoToken, ignore.Span, "remove the parameter, or serve the handler",
 			"%s has a parameter %s, but //mcp:ignore takes no token", d, name)
 	}
 	if d.File.Constrained {
 		return // what is not in every build is in no manifest
 	}
-	s.service.Ignored = append(s.service.Ignored, model.Ignored{
-		Handler: d.String(), Reason: ignore.Text("reason"), Pos: s.at(ignore.Pos, ignore.End),
+	s.Service.Ignored = append(s.Service.Ignored, model.Ignored{
+		Handler: d.String(), Reason: ignore.Text("reason"), Pos: s.at(ignore.Span),
 	})
 }
 
-func (s *scanner) tool(d *annotated.Decl, written *directive.Directive) {
-	t := s.served(d, written)
+// reading is the reading of one handler, with the tool, prompt or resource that it becomes.
+type reading struct {
+	*scanner
+	model.Tool
+	decl    *annotated.Decl
+	written *directive.Directive // that serves it
+	hand    byHand
+}
+
+func (t *reading) String() string { return t.decl.String() }
+
+// reject reports a finding at the name of the handler.
+func (t *reading) reject(code diag.Code, fix, format string, args ...any) {
+	t.report(code, spanOf(t.decl.Name), fix, format, args...)
+}
+
+func (t *reading) tool() {
+	t.served()
 	t.Hints = model.Hints{
-		ReadOnly: written.Hint("readonly"), Destructive: written.Hint("destructive"),
-		Idempotent: written.Hint("idempotent"), OpenWorld: written.Hint("openworld"),
+		ReadOnly: t.written.Hint("readonly"), Destructive: t.written.Hint("destructive"),
+		Idempotent: t.written.Hint("idempotent"), OpenWorld: t.written.Hint("openworld"),
 	}
-	t.Catalogs = slices.Sorted(slices.Values(written.List("catalog")))
-	s.metadata(d, written, &t)
-	s.checkName(d, written, t.Name)
-	s.hand = s.byHand(d)
-	s.signature(d, &t)
-	s.allows(d, &t)
-	s.values(d, &t)
-	s.shows(d, t)
-	s.capable(d, &t)
-	s.isolated(d, &t)
-	s.onlyComputes(d, &t)
-	if written.Broken {
+	t.Catalogs = slices.Sorted(slices.Values(t.written.List("catalog")))
+	t.metadata()
+	t.checkName(t.Name)
+	t.hand = t.byHand()
+	t.signature()
+	t.allows()
+	t.values()
+	t.shows()
+	t.capable()
+	t.isolated()
+	t.onlyComputes()
+	if t.written.Broken {
 		return
 	}
-	s.handlers = append(s.handlers, d.Func)
-	s.service.Tools = append(s.service.Tools, t)
+	t.handlers = append(t.handlers, t.decl.Func)
+	t.Service.Tools = append(t.Service.Tools, t.Tool)
 }
 
 // served reads what tools, prompts and resources have in common.
-func (s *scanner) served(d *annotated.Decl, written *directive.Directive) model.Tool {
-	s.hand = &byHand{}
-	t := model.Tool{
-		Name: written.Text("name"), Title: written.Text("title"),
-		Description: s.describe(d, written),
-		Denial:      written.Text("denial"),
-		Limits:      s.limits(d),
-		Handler:     s.handler(d),
-		Pos:         s.at(written.Pos, written.End),
+func (t *reading) served() {
+	t.visible(t.decl.Doc)
+	comment := schema.WithoutName(schema.Description(t.decl.Doc.Text()), t.decl.Func.Name())
+	t.Tool = model.Tool{
+		Name: t.written.Text("name"), Title: t.written.Text("title"),
+		Description: cmp.Or(t.text(t.written, "description"), comment),
+		Denial:      t.written.Text("denial"),
+		Limits:      t.limits(),
+		Handler:     t.handler(),
+		Pos:         t.at(t.written.Span),
 	}
 	if t.Name == "" {
-		t.Name = naming.Snake(d.Func.Name())
+		t.Name = naming.Snake(t.decl.Func.Name())
 	}
-	if written.Name != "resource" {
-		t.Name = s.service.Server.Prefix + t.Name
+	if t.written.Name != "resource" {
+		t.Name = t.Service.Server.Prefix + t.Name
 	}
-	t.Access = s.rule(written).over(s.inherited(d)).access(d.Func.Name(), s.service.Server.App)
-	t.Access.Constrained = written.Has("constrained")
-	s.needsToken(d)
-	t.Elicits = written.Has("elicits")
-	return t
+	t.Access = t.rule(t.written).over(t.inherited()).access(t.decl.Func.Name(), t.Service.Server.App)
+	t.Access.Constrained = t.written.Has("constrained")
+	t.needsToken()
+	t.Elicits = t.written.Has("elicits")
 }
 
-func (s *scanner) handler(d *annotated.Decl) model.Handler {
-	h := d.Handler()
-	h.Token, h.Pos = d.Token(), s.at(d.Name.Pos(), d.Name.End())
-	if d.Recv != nil {
-		h.PointerRecv = isPointer(d.Func.Signature().Recv().Type())
+func (t *reading) handler() model.Handler {
+	h := t.decl.Handler()
+	h.Token, h.Pos = t.decl.Token(), t.at(spanOf(t.decl.Name))
+	if t.decl.Recv != nil {
+		h.PointerRecv = isPointer(t.decl.Func.Signature().Recv().Type())
 	}
 	return h
 }
 
 // params returns the //mcp:param directives of a handler by parameter name, and reports those
 // that name none of the parameters.
-func (s *scanner) params(d *annotated.Decl, known []string) map[string]*directive.Directive {
+func (t *reading) params(known []string) map[string]*directive.Directive {
 	list := map[string]*directive.Directive{}
-	for _, found := range d.Directives {
+	for _, found := range t.decl.Directives {
 		if found.Name != "param" || found.Subject.Text == "" {
 			continue
 		}
 		name := found.Subject
 		switch {
 		case len(known) == 0:
-			s.report(diag.UnknownParameter, name.Pos, name.End,
+			t.report(diag.UnknownParameter, name.Span,
 				"put a jsonschema tag on the field of the input type instead",
-				"//mcp:param is for plain parameters, and %s has none", d)
+				"//mcp:param is for plain parameters, and %s has none", t)
 		case !slices.Contains(known, name.Text):
-			s.report(diag.UnknownParameter, name.Pos, name.End, directive.Nearest("", name.Text, known),
-				"%s has no parameter %s", d, name.Text)
+			t.report(diag.UnknownParameter, name.Span, directive.Nearest("", name.Text, known),
+				"%s has no parameter %s", t, name.Text)
 		case list[name.Text] != nil:
-			s.report(diag.Duplicate, found.Pos, token.NoPos, "remove one of the two",
+			t.report(diag.Duplicate, directive.Span{Pos: found.Pos}, "remove one of the two",
 				"//mcp:param %s is written twice", name.Text)
 		default:
 			list[name.Text] = found
@@ -267,13 +285,13 @@ func (s *scanner) params(d *annotated.Decl, known []string) map[string]*directiv
 }
 
 // needsToken reports a handler of a strict package without its token.
-func (s *scanner) needsToken(d *annotated.Decl) {
-	if d.Token() != "" || s.service.Server.Unannotated != "strict" || d.Name.Name == "_" ||
-		!isHandler(d.Func.Signature()) || s.unreadable(d) {
+func (t *reading) needsToken() {
+	if t.decl.Token() != "" || t.Service.Server.Unannotated != "strict" || t.decl.Name.Name == "_" ||
+		!isHandler(t.decl.Func.Signature()) || t.unreadable() {
 		return
 	}
-	h := s.handler(d)
-	s.reject(d, diag.NoToken,
+	h := t.handler()
+	t.reject(diag.NoToken,
 		"add the parameter _ "+h.TokenName()+" as the last one",
-		"package %s is strict, and %s has no token", s.pkg.Name, h)
+		"package %s is strict, and %s has no token", t.pkg.Name, h)
 }

@@ -21,7 +21,7 @@ var problemCodes = map[schema.ProblemKind]diag.Code{
 
 // problems reports types without a schema. A field of this module is reported where it is declared.
 // A type without a schema in any place is reported once a run. The rest is reported at the handler.
-func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, end token.Pos)) {
+func (s *scanner) problems(list []schema.Problem, place func(path string) directive.Span) {
 	for _, p := range list {
 		found := diag.Diagnostic{
 			Code: problemCodes[p.Kind], Pos: s.at(place(p.Path)),
@@ -52,14 +52,19 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) (pos, 
 					}
 				}
 			}
-			*s.out = append(*s.out, found)
+			s.Findings = append(s.Findings, found)
 		}
 	}
 }
 
+// named is the name of an object in the source.
+func named(obj types.Object) directive.Span {
+	return directive.Span{Pos: obj.Pos(), End: obj.Pos() + token.Pos(len(obj.Name()))}
+}
+
 // declared is where a field or a type of this module is declared.
 func (s *scanner) declared(obj types.Object) model.Position {
-	return s.at(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())))
+	return s.at(named(obj))
 }
 
 // strays reports constants that an enum lacks because they are in another const block, and enums
@@ -74,7 +79,7 @@ func (s *scanner) strays() {
 		last = typ // the constants are sorted by type, and c is the first one of its block
 		file := s.prog.Package(typ.Pkg().Path()).FileOf(s.prog.Fset, c.Pos())
 		if file != nil && file.Constrained {
-			s.report(diag.BuildConstraint, c.Pos(), token.NoPos,
+			s.report(diag.BuildConstraint, directive.Span{Pos: c.Pos()},
 				"move the constants into a file that every build has",
 				"the schema of a tool reads the constants of %s, "+
 					"whose file is not part of every build", typ.Name())
@@ -88,7 +93,7 @@ func (s *scanner) strays() {
 			for i, stray := range block {
 				names[i] = stray.Name()
 			}
-			s.out.Add(diag.StrayConstant, s.declared(block[0]),
+			s.Findings.Add(diag.StrayConstant, s.declared(block[0]),
 				"move it into that block, or declare it without the type "+typ.Name()+open,
 				"the enum %s lacks %s: the enum is the const block at %s",
 				typ.Name(), strings.Join(names, ", "), s.short(c.Pos()))
@@ -122,7 +127,7 @@ func (s *scanner) types() {
 			}
 			full := name.Pkg().Path() + "." + name.Name()
 			if seen[full] {
-				s.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+				s.report(diag.Duplicate, found.Span, "remove one of the two",
 					"the package has another //mcp:type %s", found.Subject.Text)
 				continue
 			}
@@ -139,14 +144,14 @@ func (s *scanner) types() {
 				texts = append(texts, v.Text)
 			}
 			for _, p := range s.walker.Declare(name, tags) {
-				s.report(diag.BadTag, written.Pos, written.End, p.Cure, "%s", p.Message)
+				s.report(diag.BadTag, written.Span, p.Cure, "%s", p.Message)
 			}
-			s.service.Types = append(s.service.Types, model.DeclaredType{
+			s.Service.Types = append(s.Service.Types, model.DeclaredType{
 				Name: full, Schema: strings.Join(texts, ","),
 			})
 		}
 	}
-	sortBy(s.service.Types, func(t model.DeclaredType) string { return t.Name })
+	sortBy(s.Service.Types, func(t model.DeclaredType) string { return t.Name })
 }
 
 // typeNamed finds the type that a //mcp:type names: by the name or the path of a package that this
@@ -178,11 +183,11 @@ func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
 	case 1:
 		return found[paths[0]]
 	case 0:
-		s.report(diag.BadValue, written.Pos, written.End,
+		s.report(diag.BadValue, written.Span,
 			"write the package and the type, for example "+d.Spec.Example,
 			"%s is not a type of this package or of an imported one", written.Text)
 	default:
-		s.report(diag.BadValue, written.Pos, written.End,
+		s.report(diag.BadValue, written.Span,
 			"write the import path, for example "+paths[0]+"."+name,
 			"%s is a type of several packages: %s", written.Text, strings.Join(paths, ", "))
 	}

@@ -14,12 +14,11 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
-	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/schemafile"
 	"github.com/mcpgen/mcpgen/internal/structured"
 )
 
-// byHand is the schemas of one tool that //mcp:schema names. A nil *byHand has none.
+// byHand is the schemas of one tool that //mcp:schema names.
 type byHand struct {
 	input, output *written
 }
@@ -33,15 +32,15 @@ type written struct {
 }
 
 // byHand reads what //mcp:schema names.
-func (s *scanner) byHand(d *annotated.Decl) *byHand {
-	found := d.Find("schema")
+func (t *reading) byHand() byHand {
+	found := t.decl.Find("schema")
 	if found == nil {
-		return &byHand{}
+		return byHand{}
 	}
-	return &byHand{input: s.written(found, "input"), output: s.written(found, "output")}
+	return byHand{input: t.schemaFile(found, "input"), output: t.schemaFile(found, "output")}
 }
 
-func (s *scanner) written(d *directive.Directive, key string) *written {
+func (s *scanner) schemaFile(d *directive.Directive, key string) *written {
 	arg, ok := d.Arg(key)
 	if !ok {
 		return nil
@@ -49,7 +48,7 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 	w := &written{file: filepath.ToSlash(filepath.Clean(filepath.FromSlash(d.Text(key)))), arg: arg}
 	path, err := s.withinModule(w.file)
 	if err != nil {
-		s.report(diag.BadSchemaFile, arg.Pos, arg.End,
+		s.report(diag.BadSchemaFile, arg.Span,
 			"write the name of a file in this module, relative to the package's directory", "%s=%s: %s", key,
 			d.Text(key), err)
 		return w
@@ -60,7 +59,7 @@ func (s *scanner) written(d *directive.Directive, key string) *written {
 		if errors.As(err, &pathErr) {
 			err = pathErr.Err
 		}
-		s.report(diag.BadSchemaFile, arg.Pos, arg.End,
+		s.report(diag.BadSchemaFile, arg.Span,
 			"write the file, or its name relative to the package's directory",
 			"%s=%s cannot be read: %s", key, w.file, err)
 		return w
@@ -110,7 +109,7 @@ func (s *scanner) inFile(path string, text []byte, err error) {
 		place, cure = inText(path, text, bad.Offset), bad.Cure
 	}
 	if !s.reported(diag.BadSchemaFile, place) { // two tools may name one file
-		s.out.Add(diag.BadSchemaFile, place, cure, "%s", err)
+		s.Findings.Add(diag.BadSchemaFile, place, cure, "%s", err)
 	}
 }
 
@@ -123,19 +122,18 @@ func inText(path string, text []byte, offset int) model.Position {
 
 // handInput gives a tool the arguments that its schema by hand describes. It is false for a tool
 // whose type describes them.
-func (s *scanner) handInput(d *annotated.Decl, t *model.Tool) bool {
-	w := s.hand.input
+func (t *reading) handInput() bool {
+	w := t.hand.input
 	if w == nil {
 		return false
 	}
 	if t.Input.Kind == model.NoInput {
-		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove input=",
-			"%s has no arguments for a schema", d)
+		t.report(diag.Contradiction, w.arg.Span, "remove input=",
+			"%s has no arguments for a schema", t)
 		return true
 	}
 	if w.Text != "" && !w.Object {
-		s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End,
-			`write "type": "object" at the root of the schema`,
+		t.report(diag.BadSchemaFile, w.arg.Span, `write "type": "object" at the root of the schema`,
 			"input=%s: the arguments of a tool are an object, but the schema is not for an object",
 			w.file)
 	}
@@ -146,15 +144,15 @@ func (s *scanner) handInput(d *annotated.Decl, t *model.Tool) bool {
 	}
 	for _, p := range t.Input.Params {
 		if w.Text != "" && !slices.Contains(w.Properties, p.Name) {
-			s.report(diag.BadSchemaFile, w.arg.Pos, w.arg.End,
+			t.report(diag.BadSchemaFile, w.arg.Span,
 				"add the property, named as the parameter in snake_case",
 				"input=%s: the schema has no property %s for the parameter %s of %s", w.file, p.Name,
-				p.Go, d)
+				p.Go, t)
 		}
 	}
-	for _, found := range d.Directives {
+	for _, found := range t.decl.Directives {
 		if found.Name == "param" {
-			s.report(diag.Contradiction, found.Pos, found.End, "describe it in "+w.file,
+			t.report(diag.Contradiction, found.Span, "describe it in "+w.file,
 				"//mcp:param is for a parameter that the schema by hand describes")
 		}
 	}
@@ -162,14 +160,14 @@ func (s *scanner) handInput(d *annotated.Decl, t *model.Tool) bool {
 }
 
 // handOutput gives a tool the result that its schema by hand describes.
-func (s *scanner) handOutput(d *annotated.Decl, t *model.Tool, out types.Type) bool {
-	w := s.hand.output
+func (t *reading) handOutput(out types.Type) bool {
+	w := t.hand.output
 	if w == nil {
 		return false
 	}
 	t.Output = model.Output{
-		Kind: model.ObjectOutput, Type: gotype.Expr(out, s.pkg.Types),
-		Outside: s.typeForClient(out), Name: s.base("out ", d, out, w.Known, "Result"), Schema: w.Known,
+		Kind: model.ObjectOutput, Type: gotype.Expr(out, t.pkg.Types),
+		Outside: t.typeForClient(out), Name: t.base("out ", out, w.Known, "Result"), Schema: w.Known,
 		Written: w.Text, File: w.file,
 	}
 	if structured.New([]byte(w.Text)).Form == structured.InResult {
@@ -179,15 +177,15 @@ func (s *scanner) handOutput(d *annotated.Decl, t *model.Tool, out types.Type) b
 }
 
 // handNothing reports an output= for a handler that returns no result.
-func (s *scanner) handNothing(d *annotated.Decl) {
+func (t *reading) handNothing() {
 	for _, key := range []string{"output", "mimetype"} {
-		if arg, ok := d.Find("tool").Arg(key); ok {
-			s.report(diag.Contradiction, arg.Pos, arg.End, "remove "+key+"=",
-				"%s returns nothing but an error", d)
+		if arg, ok := t.decl.Find("tool").Arg(key); ok {
+			t.report(diag.Contradiction, arg.Span, "remove "+key+"=",
+				"%s returns nothing but an error", t)
 		}
 	}
-	if w := s.hand.output; w != nil {
-		s.report(diag.Contradiction, w.arg.Pos, w.arg.End, "remove output=",
-			"%s has no result for a schema", d)
+	if w := t.hand.output; w != nil {
+		t.report(diag.Contradiction, w.arg.Span, "remove output=",
+			"%s has no result for a schema", t)
 	}
 }

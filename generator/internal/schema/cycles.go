@@ -14,7 +14,7 @@ import (
 
 // leadsBack reports whether one of the types requires a value of holder.
 func (p *pass) leadsBack(to []types.Type, holder types.Type) bool {
-	if p.dir != decoding || !p.on.has(cyclicNull) {
+	if p.dir != decoding {
 		return false
 	}
 	holder = p.pointed(holder)
@@ -51,14 +51,14 @@ func (w *Walker) holds(t types.Type) []types.Type {
 	if list, known := w.held[key]; known {
 		return list
 	}
-	p := w.pass(inputRules, decoding) // its problems are dropped
+	p := w.pass(decoding) // its problems are dropped
 	var list []types.Type
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		if p.ownForm(t) {
 			break
 		}
-		for _, f := range p.fields(t, u, place{}) {
+		for _, f := range p.fields(t, place{}) {
 			if tag := p.readTag(f.tag); !f.hidden && !tag.nullable && p.mustBe(f, tag) {
 				list = append(list, p.needs(f, tag)...)
 			}
@@ -107,7 +107,7 @@ func (p *pass) ownForm(t types.Type) bool {
 
 // ends reports a problem if no finite document fits the schema of a root.
 func (p *pass) ends(root *jsonschema.Schema) {
-	if p.dir != decoding || len(p.defs) == 0 || !p.on.has(uniqueNames) {
+	if p.dir != decoding || len(p.defs) == 0 {
 		return // only a definition can lead to itself
 	}
 	finite := map[*jsonschema.Schema]bool{}

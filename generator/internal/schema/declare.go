@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"go/types"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	at := rootPlace(name.Type())
 	at.addressable = true
 	n, ok := types.Unalias(name.Type()).(*types.Named)
-	p := w.pass(inputRules, decoding)
+	p := w.pass(decoding)
 	switch {
 	case !ok || types.IsInterface(n) || n.TypeParams().Len() > 0:
 		p.bad(at, "use a type that is neither generic nor an interface",
@@ -37,7 +36,7 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	w.declared[fullName(n)] = tags
 	used := false
 	for _, d := range []direction{encoding, decoding} {
-		p.dir, p.on = d, inputRules // also for results, whose limits are checked and dropped
+		p.dir = d // the limits of results are checked too, and dropped
 		used = p.declared(n, at) != nil || used
 	}
 	if !used && len(p.problems) == 0 {
@@ -86,15 +85,14 @@ func (p *pass) enumerate(n *types.Named, tags []Tag, at place) {
 }
 
 // typeKeys are the keys that the schema of a type may have.
-var typeKeys = slices.Concat(slices.Sorted(maps.Keys(textKeys)),
-	slices.Sorted(maps.Keys(numberKeys)),
+var typeKeys = slices.Concat(limitKeys["string"], numberKeys,
 	[]string{"anyof_type", "description", "enum", "example", "nullable", "oneof_type", "title",
 		"type"})
 
 // declared is the schema that Declare gives a type, or nil.
 func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 	n, ok := t.(*types.Named)
-	if !ok || p.dir == reflecting {
+	if !ok {
 		return nil
 	}
 	tags, ok := p.w.declared[fullName(n)]
@@ -132,7 +130,7 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 			continue
 		}
 		shape := slices.Contains(shapeKeys, t.Key) || t.Key == "format"
-		if p.dir == decoding || !p.on.has(shapeOnly) || shape {
+		if p.limits || shape {
 			list = append(list, element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value})
 		}
 	}

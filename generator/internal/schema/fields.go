@@ -25,12 +25,8 @@ type field struct {
 }
 
 // fields lists the properties of a struct in order.
-func (p *pass) fields(t types.Type, u *types.Struct, at place) []field {
-	outer := field{typ: t}
-	if !p.on.has(jsonFields) {
-		return p.reflectorFields(u, outer, at, 0)
-	}
-	return p.dominant(p.candidates(outer, at), at)
+func (p *pass) fields(t types.Type, at place) []field {
+	return p.dominant(p.candidates(field{typ: t}, at), at)
 }
 
 // Field is a property of a struct as a decoder fills it.
@@ -43,9 +39,9 @@ type Field struct {
 }
 
 // Fields lists the properties that Input gives a struct, in their order.
-func (w *Walker) Fields(t types.Type, u *types.Struct) []Field {
+func (w *Walker) Fields(t types.Type) []Field {
 	var list []Field
-	for _, f := range w.pass(inputRules, decoding).fields(t, u, place{}) {
+	for _, f := range w.pass(decoding).fields(t, place{}) {
 		if !f.hidden {
 			list = append(list, Field{f.name, f.typ, f.path, f.depth, f.quoted})
 		}
@@ -98,46 +94,6 @@ func jsonTag(tag reflect.StructTag) (whole, name string, options []string) {
 
 func always(options []string) bool {
 	return !slices.Contains(options, "omitempty") && !slices.Contains(options, "omitzero")
-}
-
-// reflectorFields lists fields as the Reflector meets them: depth first in the order of the
-// source. Of equal names the last one stays, in the place of the first.
-func (p *pass) reflectorFields(u *types.Struct, outer field, at place, depth int) []field {
-	if depth > depthLimit {
-		at.path = join(at.path, outer.path)
-		p.problem(UnsupportedType, at, "the type embeds itself", "name the field")
-		return nil
-	}
-	var list []field
-	for i := range u.NumFields() {
-		f := outer.within(u, i)
-		_, name, options := jsonTag(f.tag)
-		if name == "-" && !(p.on.has(dashName) && len(options) > 0) ||
-			strings.Split(f.tag.Get("jsonschema"), ",")[0] == "-" {
-			continue
-		}
-		elem := f.typ
-		if ptr, ok := types.Unalias(f.typ).Underlying().(*types.Pointer); ok {
-			elem, f.maybe = ptr.Elem(), true
-		}
-		inner, isStruct := elem.Underlying().(*types.Struct)
-		if f.v.Embedded() && name == "" && isStruct || slices.Contains(options, "inline") {
-			if isStruct {
-				list = append(list, p.reflectorFields(inner, p.embed(f, elem), at, depth+1)...)
-			}
-			continue
-		}
-		f.maybe = outer.maybe
-		if !f.v.Embedded() && !f.v.Exported() {
-			continue
-		}
-		f.name, f.present, f.quoted = f.v.Name(), always(options), slices.Contains(options, "string")
-		if name != "" {
-			f.name = name
-		}
-		list = append(list, f)
-	}
-	return list
 }
 
 // candidates lists the fields that encoding/json considers, level by level of embedding. A
@@ -193,7 +149,7 @@ func (p *pass) candidate(
 		return nil, nil
 	}
 	whole, name, options := jsonTag(f.tag)
-	if whole == "-" || !p.on.has(dashName) && name == "-" {
+	if whole == "-" {
 		return nil, nil
 	}
 	p.wellFormed(f, place{path: at.path + "." + f.path, obj: f.v})

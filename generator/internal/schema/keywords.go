@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/types"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -27,7 +26,7 @@ var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_ty
 
 // apply applies the tags. A result takes on its shape only; the rest is read to find mistakes.
 func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
-	if k.dir == encoding && k.on.has(shapeOnly) {
+	if !k.limits {
 		probe := *s
 		if s.Items != nil {
 			items := *s.Items
@@ -41,7 +40,7 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 		})
 	}
 	k.all(s, tag)
-	if k.dir != reflecting && tag.given {
+	if tag.given {
 		k.exact(s)
 	}
 }
@@ -52,7 +51,7 @@ func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {
 	k.stringOption(s)
 	k.typed(s, rest)
 	k.extra(s, tag.extras)
-	if k.dir != reflecting && (tag.given || k.field.quoted) {
+	if tag.given || k.field.quoted {
 		k.check(s)
 	}
 }
@@ -65,9 +64,6 @@ var severalTimes = []string{
 
 // once reports a repeated key: only the last limit would hold.
 func (k keywords) once(list []element) {
-	if k.dir == reflecting {
-		return
-	}
 	var seen []string
 	for _, e := range list {
 		if e.flag || !knownKey(e.key) || slices.Contains(severalTimes, e.key) {
@@ -99,61 +95,48 @@ func (k keywords) holder() string {
 
 // general applies the keys that every type has and returns the others.
 func (k keywords) general(s *jsonschema.Schema, list []element) []element {
-	var rest []element
-	for _, e := range list {
-		set := generalKeys[e.key]
-		if e.flag || set == nil {
-			rest = append(rest, e)
-			continue
-		}
-		set(k, s, e.value)
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(list), func(e element) bool {
+		return !e.flag && k.shape(s, e.key, e.value)
+	})
 }
 
-var generalKeys map[string]func(k keywords, s *jsonschema.Schema, value string)
-
-func init() {
-	// Assigned here because the setters walk types, which reads this table.
-	generalKeys = map[string]func(keywords, *jsonschema.Schema, string){
-		"title":       func(_ keywords, s *jsonschema.Schema, v string) { s.Title = v },
-		"description": func(_ keywords, s *jsonschema.Schema, v string) { s.Description = v },
-		"type":        keywords.declare,
-		"anchor": func(k keywords, s *jsonschema.Schema, v string) {
-			if !k.on.has(noIdentity) {
-				s.Anchor = v
-			}
-		},
-		"oneof_required": func(k keywords, _ *jsonschema.Schema, v string) {
-			k.group(&k.parent.OneOf, v)
-		},
-		"anyof_required": func(k keywords, _ *jsonschema.Schema, v string) {
-			k.group(&k.parent.AnyOf, v)
-		},
-		"oneof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s = k.untyped(s)
-			s.OneOf = append(s.OneOf, k.typesOf(v)...)
-		},
-		"anyof_type": func(k keywords, s *jsonschema.Schema, v string) {
-			s = k.untyped(s)
-			s.AnyOf = append(s.AnyOf, k.typesOf(v)...)
-		},
-		"oneof_ref": func(k keywords, s *jsonschema.Schema, v string) {
-			sub := k.referring(s)
-			sub.OneOf = append(sub.OneOf, k.references(v)...)
-		},
-		"anyof_ref": func(k keywords, s *jsonschema.Schema, v string) {
-			sub := k.referring(s)
-			sub.AnyOf = append(sub.AnyOf, k.references(v)...)
-		},
+// shape applies a key that every type has. It is false for other keys.
+func (k keywords) shape(s *jsonschema.Schema, key, value string) bool {
+	switch key {
+	case "title":
+		s.Title = value
+	case "description":
+		s.Description = value
+	case "type":
+		k.declare(s, value)
+	case "anchor": // of no use to a client
+	case "oneof_required":
+		k.group(&k.parent.OneOf, value)
+	case "anyof_required":
+		k.group(&k.parent.AnyOf, value)
+	case "oneof_type":
+		s = k.untyped(s)
+		s.OneOf = append(s.OneOf, k.typesOf(value)...)
+	case "anyof_type":
+		s = k.untyped(s)
+		s.AnyOf = append(s.AnyOf, k.typesOf(value)...)
+	case "oneof_ref":
+		s = k.referring(s)
+		s.OneOf = append(s.OneOf, k.references(value)...)
+	case "anyof_ref":
+		s = k.referring(s)
+		s.AnyOf = append(s.AnyOf, k.references(value)...)
+	default:
+		return false
 	}
+	return true
 }
 
 // group adds the property to the alternative of a title.
 func (k keywords) group(alternatives *[]*jsonschema.Schema, title string) {
 	for _, s := range *alternatives {
 		if s.Title == title {
-			if k.dir != reflecting && slices.Contains(s.Required, k.field.name) {
+			if slices.Contains(s.Required, k.field.name) {
 				k.bad("remove one of the two", "the field is in the group %s twice", title)
 				return
 			}
@@ -169,26 +152,22 @@ var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "objec
 
 // declare sets the type that the tag names, which must be one that the Go type can be.
 func (k keywords) declare(s *jsonschema.Schema, name string) {
-	if k.dir != reflecting {
-		has := k.resolve(s).Type
-		switch {
-		case !slices.Contains(jsonTypes, name):
-			k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is not a JSON type", name)
-			return
-		case has != "" && has != name && !(has == "number" && name == "integer"):
-			k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON",
-				name, gotype.Plain(k.typ), Describe(k.resolve(s)))
-			return
-		}
+	switch has := k.resolve(s).Type; {
+	case !slices.Contains(jsonTypes, name):
+		k.bad("use one of "+strings.Join(jsonTypes, ", "), "type=%s is not a JSON type", name)
+	case has != "" && has != name && !(has == "number" && name == "integer"):
+		k.bad("drop type="+name, "type=%s contradicts the Go type %s, which is %s in JSON",
+			name, gotype.Plain(k.typ), Describe(k.resolve(s)))
+	default:
+		s.Type = name
 	}
-	s.Type = name
 }
 
 // typesOf makes one schema for each name of a list.
 func (k keywords) typesOf(list string) []*jsonschema.Schema {
 	var all []*jsonschema.Schema
 	for name := range strings.SplitSeq(list, ";") {
-		if k.dir != reflecting && !slices.Contains(jsonTypes, name) {
+		if !slices.Contains(jsonTypes, name) {
 			k.bad("use one of "+strings.Join(jsonTypes, ", "), "%s is not a JSON type", name)
 			continue
 		}
@@ -200,7 +179,7 @@ func (k keywords) typesOf(list string) []*jsonschema.Schema {
 // untyped is the schema that takes a list of types, without its own type: that of the elements for
 // a list of any.
 func (k keywords) untyped(s *jsonschema.Schema) *jsonschema.Schema {
-	for k.on.has(openAny) && s.Items != nil && types.IsInterface(element0(k.typ)) {
+	for s.Items != nil && types.IsInterface(element0(k.typ)) {
 		s = s.Items
 	}
 	s.Type = ""
@@ -213,7 +192,7 @@ func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Items != nil {
 		s = s.Items
 	}
-	if k.on.has(referencesResolved) && s.Type == "object" {
+	if s.Type == "object" {
 		*s = jsonschema.Schema{Title: s.Title, Description: s.Description, OneOf: s.OneOf,
 			AnyOf: s.AnyOf}
 	}
@@ -226,10 +205,6 @@ func (k keywords) referring(s *jsonschema.Schema) *jsonschema.Schema {
 func (k keywords) references(list string) []*jsonschema.Schema {
 	var all []*jsonschema.Schema
 	for ref := range strings.SplitSeq(list, ";") {
-		if !k.on.has(referencesResolved) {
-			all = append(all, &jsonschema.Schema{Ref: ref})
-			continue
-		}
 		name, local := strings.CutPrefix(ref, "#/$defs/")
 		t := k.lookup(name)
 		if !local || t == nil {
@@ -263,7 +238,7 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 		return
 	}
 	was := s.Type
-	if was == "string" && k.on.has(jsonFields) {
+	if was == "string" {
 		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
 			k.bad("remove the string option",
 				"the string option of the json tag quotes a string twice")
@@ -275,7 +250,7 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	}
 	k.noEnum(element0(k.typ), k.at, "a string", "remove the string option")
 	s.Type, s.Minimum, s.Maximum, s.Enum, s.Examples = "string", "", "", nil, nil
-	if !k.on.has(stringOption) {
+	if !k.limits {
 		return
 	}
 	switch basic, _ := k.typ.Underlying().(*types.Basic); {
@@ -293,13 +268,8 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 // typed applies the keys that belong to a type.
 func (k keywords) typed(s *jsonschema.Schema, list []element) {
 	kind := s.Type
-	if kind == "" && s.Ref != "" && k.on.has(tagsReachNamed) {
+	if kind == "" && s.Ref != "" {
 		kind = k.resolve(s).Type
-	}
-	if !k.on.has(tagsReachNamed) && k.dir != reflecting && isComposite(k.typ) {
-		// inlined types are references for the Reflector, and types that it knows, as time.Time,
-		// are none
-		kind = ""
 	}
 	v := values{keywords: k, named: s.Enum}
 	for _, e := range list {
@@ -311,23 +281,8 @@ func (k keywords) typed(s *jsonschema.Schema, list []element) {
 	}
 }
 
-// isComposite reports the types that the Reflector refers to.
-func isComposite(t types.Type) bool {
-	if _, ok := types.Unalias(t).(*types.Named); !ok {
-		return false
-	}
-	switch t.Underlying().(type) {
-	case *types.Struct, *types.Slice, *types.Array, *types.Map:
-		return true
-	}
-	return false
-}
-
 // unknown reports an element that is no key of the grammar.
 func (k keywords) unknown(e element) {
-	if k.dir == reflecting {
-		return
-	}
 	switch {
 	case e.text == "":
 		k.bad(`remove the comma, or write \\, for a comma within a value`,
@@ -403,29 +358,20 @@ var vocabulary = []string{
 // extra adds the keys of jsonschema_extras. A repeated key makes a list.
 func (k keywords) extra(s *jsonschema.Schema, list []element) {
 	for _, e := range list {
-		if e.flag {
-			if k.dir != reflecting {
-				k.pass.bad(k.at, "write key=value", "the jsonschema_extras tag has no value for %q",
-					e.text)
+		switch {
+		case e.flag:
+			k.bad("write key=value", "the jsonschema_extras tag has no value for %q", e.text)
+		case slices.Contains(vocabulary, e.key):
+			k.bad("use the jsonschema tag", "jsonschema_extras sets %s, a keyword of JSON Schema",
+				e.key)
+		case noteExtras[e.key] && e.value != "true" && e.value != "false":
+			k.bad("write true or false", "%s=%s is not true or false", e.key, e.value)
+		default:
+			if s.Extras == nil {
+				s.Extras = map[string]any{}
 			}
-			continue
+			s.Extras[e.key] = again(s.Extras[e.key], e)
 		}
-		if k.dir != reflecting {
-			if slices.Contains(vocabulary, e.key) {
-				k.pass.bad(k.at, "use the jsonschema tag",
-					"jsonschema_extras sets %s, a keyword of JSON Schema", e.key)
-				continue
-			}
-			if noteExtras[e.key] && e.value != "true" && e.value != "false" {
-				k.pass.bad(k.at, "write true or false", "%s=%s is not true or false", e.key,
-					e.value)
-				continue
-			}
-		}
-		if s.Extras == nil {
-			s.Extras = map[string]any{}
-		}
-		s.Extras[e.key] = again(s.Extras[e.key], e)
 	}
 }
 
@@ -436,17 +382,10 @@ func again(before any, e element) any {
 		return []string{before, e.value}
 	case []string:
 		return append(before, e.value)
-	case int:
-		n, _ := strconv.Atoi(e.value)
-		return n
 	case bool:
 		return e.value == "true" || e.value == "t"
 	}
-	switch {
-	case e.key == "minimum":
-		n, _ := strconv.Atoi(e.value)
-		return n
-	case e.value == "true", e.value == "false":
+	if e.value == "true" || e.value == "false" {
 		return e.value == "true"
 	}
 	return e.value

@@ -13,12 +13,12 @@ import (
 )
 
 // structure fills the schema of a struct.
-func (p *pass) structure(t types.Type, u *types.Struct, s *jsonschema.Schema, at place) {
+func (p *pass) structure(t types.Type, s *jsonschema.Schema, at place) {
 	p.define(t, s, at)
 	s.Type, s.Properties = "object", jsonschema.NewProperties()
 	s.AdditionalProperties = jsonschema.FalseSchema
 	s.Description = p.typeDoc(t)
-	for _, f := range p.fields(t, u, at) {
+	for _, f := range p.fields(t, at) {
 		p.property(s, t, f, at)
 	}
 }
@@ -28,7 +28,7 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 	p.define(t, s, at)
 	s.Description = p.typeDoc(t)
 	if length >= 0 {
-		if length > exactly && p.dir != reflecting {
+		if length > exactly {
 			p.problem(UnsupportedType, at, fmt.Sprintf("the length %d %s", length, Inexact),
 				"use a slice")
 		}
@@ -54,9 +54,6 @@ func (p *pass) list(t, elem types.Type, length int64, s *jsonschema.Schema, at p
 // isByte reports whether a slice of elem is base64 in JSON.
 func (p *pass) isByte(elem types.Type) bool {
 	elem = types.Unalias(elem)
-	if !p.on.has(byteKinds) {
-		return types.Identical(elem, types.Typ[types.Uint8])
-	}
 	basic, ok := elem.Underlying().(*types.Basic)
 	return ok && basic.Kind() == types.Uint8 &&
 		!p.has(elem, marshalJSON, byPointer) && !p.has(elem, marshalText, byPointer) &&
@@ -86,11 +83,7 @@ func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at plac
 		s.AdditionalProperties = jsonschema.FalseSchema
 		return
 	}
-	if types.IsInterface(elem) && p.dir == reflecting {
-		return
-	}
-	value := p.schema(elem, inside)
-	if p.dir == reflecting || !isAnything(value) || value.Description != "" {
+	if value := p.schema(elem, inside); !isAnything(value) || value.Description != "" {
 		s.AdditionalProperties = value
 	}
 }
@@ -98,12 +91,6 @@ func (p *pass) mapping(t types.Type, u *types.Map, s *jsonschema.Schema, at plac
 // keyPattern is the pattern that the keys of a map follow, or empty for any string.
 func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string {
 	basic, isBasic := key.Underlying().(*types.Basic)
-	if !p.on.has(jsonMapKeys) {
-		if isBasic && basic.Info()&types.IsInteger != 0 && basic.Info()&types.IsUnsigned == 0 {
-			return "^[0-9]+$"
-		}
-		return ""
-	}
 	if n, ok := key.(*types.Named); ok {
 		p.w.meet(n)
 		p.w.meetText(n)
@@ -113,7 +100,7 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 		p.readsByNil(key, at, unmarshalText)
 		return ""
 	case isBasic && basic.Info()&types.IsString != 0:
-		if list := p.w.enum(key); list != nil && p.dir == decoding && p.on.has(typedEnums) {
+		if list := p.w.enum(key); list != nil && p.dir == decoding {
 			s.PropertyNames = &jsonschema.Schema{Enum: constants(list)}
 		}
 		return ""
@@ -160,7 +147,7 @@ func (p *pass) basic(t types.Type, u *types.Basic, s *jsonschema.Schema, at plac
 		s.Type = "boolean"
 	case info&types.IsInteger != 0 && u.Kind() != types.Uintptr:
 		s.Type = "integer"
-		if p.on.has(integerRange) {
+		if p.limits {
 			s.Minimum, s.Maximum = publishedBounds(u.Kind())
 		}
 		if p.constants(t, s); len(s.Enum) > 0 {
@@ -196,7 +183,7 @@ func (p *pass) unsupported(t types.Type, at place) {
 
 // open makes a schema that accepts everything an object instead of the boolean true.
 func (p *pass) open(s *jsonschema.Schema) *jsonschema.Schema {
-	if p.on.has(openAny) && s.Extras == nil && isAnything(s) {
+	if s.Extras == nil && isAnything(s) {
 		s.Extras = map[string]any{} // not nil: jsonschema writes true for its zero value only
 	}
 	return s
@@ -204,13 +191,10 @@ func (p *pass) open(s *jsonschema.Schema) *jsonschema.Schema {
 
 // constants limits arguments to the constants of an enum. In results they are examples.
 func (p *pass) constants(t types.Type, s *jsonschema.Schema) {
-	list := p.w.enum(t)
-	switch {
-	case list == nil || !p.on.has(typedEnums):
-	case p.dir == decoding:
-		s.Enum = constants(list)
-	default:
-		s.Examples = constants(list)
+	if values := constants(p.w.enum(t)); p.dir == decoding {
+		s.Enum = values
+	} else {
+		s.Examples = values
 	}
 }
 

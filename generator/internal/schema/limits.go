@@ -179,7 +179,7 @@ func one(value any) []any {
 // trimBounds drops the bounds of the Go type beside a tag's own, after checking that the
 // type holds what the tag allows.
 func (k keywords) trimBounds(s *jsonschema.Schema) {
-	if s.Type != "integer" || !k.on.has(integerRange) {
+	if s.Type != "integer" || !k.limits {
 		return
 	}
 	basic, ok := element0(k.typ).Underlying().(*types.Basic)

@@ -22,7 +22,6 @@ var (
 	marshalText   = method{"MarshalText", nil, []string{"[]byte", "error"}}
 	unmarshalJSON = method{"UnmarshalJSON", []string{"[]byte"}, []string{"error"}}
 	unmarshalText = method{"UnmarshalText", []string{"[]byte"}, []string{"error"}}
-	protoEnum     = method{"EnumDescriptor", nil, []string{"[]byte", "[]int"}}
 
 	// hooks are the methods that the Reflector calls, on values only.
 	hooks = []method{
@@ -125,13 +124,13 @@ func (p *pass) opaque(t types.Type) (method, bool) {
 
 // ReadsJSON reports whether a type is filled by an UnmarshalJSON of its own.
 func (w *Walker) ReadsJSON(t types.Type) bool {
-	_, opaque := w.pass(inputRules, decoding).opaque(t)
+	_, opaque := w.pass(decoding).opaque(t)
 	return opaque
 }
 
 // ReadsText reports whether a type is filled by an UnmarshalText of its own.
 func (w *Walker) ReadsText(t types.Type) bool {
-	return !types.IsInterface(t) && w.pass(inputRules, decoding).has(t, unmarshalText, byPointer)
+	return !types.IsInterface(t) && w.pass(decoding).has(t, unmarshalText, byPointer)
 }
 
 // special makes the schema of types whose JSON form is not that of their kind.
@@ -142,11 +141,7 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 			return s, true
 		}
 	}
-	if !p.on.has(protoInteger) && p.has(t, protoEnum, byValue) {
-		return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "integer"}}},
-			true
-	}
-	if p.dir == reflecting || types.IsInterface(t) {
+	if types.IsInterface(t) {
 		return nil, false
 	}
 	if p.readsByNil(t, at, unmarshalJSON, unmarshalText) {
@@ -158,9 +153,6 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 				m.name),
 			p.declaring(t, at))
 		return &jsonschema.Schema{}, true
-	}
-	if !p.on.has(textMarshaler) {
-		return nil, false
 	}
 	m := unmarshalText
 	if p.dir == encoding {
@@ -230,20 +222,18 @@ func (p *pass) reachable(t types.Type, m method, at place) {
 
 // standard is a type of the standard library, or as widely known, whose JSON form is fixed.
 type standard struct {
-	rule   rule // under which clients get schema; ruleCount for types that the Reflector has right
 	schema jsonschema.Schema
 	// method is the one on a pointer receiver that makes the form, when values lack it.
 	method method
 }
 
 var standards = map[string]standard{
-	"time.Time": {ruleCount, jsonschema.Schema{Type: "string", Format: "date-time"},
-		method{}},
-	"encoding/json.RawMessage": {ruleCount, jsonschema.Schema{}, method{}},
-	"encoding/json.Number":     {numberType, jsonschema.Schema{Type: "number"}, method{}},
-	"math/big.Int":             {bigInteger, jsonschema.Schema{Type: "integer"}, marshalJSON},
-	"log/slog.Level":           {textMarshaler, jsonschema.Schema{Type: "string"}, method{}},
-	"net.IP":                   {ipText, jsonschema.Schema{Type: "string"}, method{}},
+	"time.Time":                {jsonschema.Schema{Type: "string", Format: "date-time"}, method{}},
+	"encoding/json.RawMessage": {jsonschema.Schema{}, method{}},
+	"encoding/json.Number":     {jsonschema.Schema{Type: "number"}, method{}},
+	"math/big.Int":             {jsonschema.Schema{Type: "integer"}, marshalJSON},
+	"log/slog.Level":           {jsonschema.Schema{Type: "string"}, method{}},
+	"net.IP":                   {jsonschema.Schema{Type: "string"}, method{}},
 }
 
 // uuids are types that write themselves as a UUID by a text method.
@@ -273,19 +263,14 @@ func Standard(t types.Type) bool {
 	return ok && wellKnown(n)
 }
 
-// known makes the schema of a type with a fixed form. With rules off these are the Reflector's.
+// known makes the schema of a type with a fixed form.
 func (p *pass) known(n *types.Named, at place) (*jsonschema.Schema, bool) {
 	name := fullName(n)
-	switch {
-	case name == "net.IP" && !p.on.has(ipText):
-		return &jsonschema.Schema{Type: "string", Format: "ipv4"}, true
-	case name == "net/url.URL" && !p.on.has(urlObject):
-		return &jsonschema.Schema{Type: "string", Format: "uri"}, true
-	case uuids[name] && p.on.has(uuidFormat):
+	if uuids[name] && p.limits {
 		return &jsonschema.Schema{Type: "string", Format: "uuid"}, true
 	}
 	std, ok := standards[name]
-	if !ok || std.rule != ruleCount && !p.on.has(std.rule) {
+	if !ok {
 		return nil, false
 	}
 	if std.method.name != "" {

@@ -23,117 +23,18 @@ func (x *typeIndex) key(t types.Type) string {
 	return key
 }
 
-// reflectName is what reflect.Type.Name returns for a type.
-func reflectName(t types.Type) string {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		return t.Obj().Name() + typeArguments(t, reflectTypeText)
-	case *types.Basic:
-		return t.Name()
-	}
-	return ""
-}
-
-func typeArguments(n *types.Named, text func(types.Type) string) string {
-	if n.TypeArgs().Len() == 0 {
-		return ""
-	}
-	args := make([]string, n.TypeArgs().Len())
-	for i := range args {
-		args[i] = text(n.TypeArgs().At(i))
-	}
-	return "[" + strings.Join(args, ",") + "]"
-}
-
-// reflectTypeText writes a type argument as the compiler names it in the instance: with the
-// import paths of packages, predeclared types by the types that they alias.
-func reflectTypeText(t types.Type) string {
-	switch t := types.Unalias(t).(type) {
-	case *types.Named:
-		name := t.Obj().Name() + typeArguments(t, reflectTypeText)
-		if t.Obj().Pkg() == nil {
-			return name
-		}
-		return symbolPath(t.Obj().Pkg().Path()) + "." + name
-	case *types.Basic:
-		return types.Typ[t.Kind()].Name() // byte is uint8, rune is int32
-	case *types.Pointer:
-		return "*" + reflectTypeText(t.Elem())
-	case *types.Slice:
-		return "[]" + reflectTypeText(t.Elem())
-	case *types.Array:
-		return fmt.Sprintf("[%d]%s", t.Len(), reflectTypeText(t.Elem()))
-	case *types.Map:
-		return "map[" + reflectTypeText(t.Key()) + "]" + reflectTypeText(t.Elem())
-	case *types.Interface:
-		if t.Empty() {
-			return "interface {}"
-		}
-	case *types.Struct:
-		return reflectStruct(t)
-	}
-	return types.TypeString(t, nil)
-}
-
-// symbolPath writes an import path as symbols of the linker do: dots of the last element, and
-// bytes that a symbol cannot hold, as %xx.
-func symbolPath(path string) string {
-	last := strings.LastIndexByte(path, '/')
-	var b strings.Builder
-	for i := range len(path) {
-		c := path[i]
-		if c == '.' && i > last || c <= ' ' || c == '%' || c == '"' || c >= 0x7f {
-			fmt.Fprintf(&b, "%%%02x", c)
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-func reflectStruct(u *types.Struct) string {
-	if u.NumFields() == 0 {
-		return "struct {}"
-	}
-	fields := make([]string, u.NumFields())
-	for i := range fields {
-		v := u.Field(i)
-		if !v.Embedded() {
-			fields[i] = v.Name() + " "
-		}
-		fields[i] += reflectTypeText(v.Type())
-		if tag := u.Tag(i); tag != "" {
-			fields[i] += fmt.Sprintf(" %q", tag)
-		}
-	}
-	return "struct { " + strings.Join(fields, "; ") + " }"
-}
-
-// definitions is the $defs of a walk without unique names.
-func (p *pass) definitions() jsonschema.Definitions {
-	list := jsonschema.Definitions{}
-	for key, d := range p.defs {
-		list[key] = d.schema
-	}
-	return list
-}
-
 // finish turns the schema of a root into a document.
 func (p *pass) finish(s *jsonschema.Schema) *jsonschema.Schema {
-	if p.on.has(objectRoot) {
-		s = p.inPlace(s)
+	s = p.inPlace(s)
+	if p.limits {
+		s.Description = "" // the tool has one of its own
 	}
-	if p.on.has(rootWithoutDoc) {
-		s.Description = ""
-	}
-	if p.on.has(uniqueNames) {
-		p.rename()
-	}
-	if defs := p.definitions(); len(defs) > 0 {
-		s.Definitions = defs
-	}
-	if !p.on.has(noIdentity) {
-		s.Version = jsonschema.Version
+	p.rename()
+	for key, d := range p.defs {
+		if s.Definitions == nil {
+			s.Definitions = jsonschema.Definitions{}
+		}
+		s.Definitions[key] = d.schema
 	}
 	return s
 }
@@ -160,7 +61,7 @@ func (p *pass) rename() {
 	all := slices.SortedFunc(maps.Values(p.defs), func(a, b *definition) int {
 		return strings.Compare(types.TypeString(a.typ, nil), types.TypeString(b.typ, nil))
 	})
-	namings := []func(*types.Named) string{p.bareName, byPackage, byPath}
+	namings := []func(*types.Named) string{bareName, byPackage, byPath}
 	names := map[*definition]string{}
 	pending := all
 	taken := map[string]bool{}
@@ -204,15 +105,11 @@ func (p *pass) isOwn(d *definition) bool {
 	return d.typ.(*types.Named).Obj().Pkg().Path() == p.w.in
 }
 
-func (p *pass) bareName(n *types.Named) string {
-	return legal(n.Obj().Name() + typeArguments(n, func(t types.Type) string {
-		return types.TypeString(t, func(*types.Package) string { return "" })
-	}))
-}
+func bare(*types.Package) string { return "" }
 
-func byPackage(n *types.Named) string {
-	return legal(types.TypeString(n, func(p *types.Package) string { return p.Name() }))
-}
+func bareName(n *types.Named) string { return legal(types.TypeString(n, bare)) }
+
+func byPackage(n *types.Named) string { return legal(types.TypeString(n, (*types.Package).Name)) }
 
 func byPath(n *types.Named) string { return legal(types.TypeString(n, nil)) }
 

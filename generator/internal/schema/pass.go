@@ -11,9 +11,8 @@ import (
 type direction int
 
 const (
-	reflecting direction = iota // neither: what the Reflector makes
-	decoding                    // arguments: JSON to Go
-	encoding                    // results: Go to JSON
+	decoding direction = iota // arguments: JSON to Go
+	encoding                  // results: Go to JSON
 )
 
 // inlineLimit bounds the schemas of one document that has everything acyclic inlined, about 150 KB
@@ -26,8 +25,9 @@ const depthLimit = 200
 // pass is one walk from one root.
 type pass struct {
 	w        *Walker
-	on       ruleSet
 	dir      direction
+	limits   bool // limits bind the values: arguments, and the types of Declare
+	inline   bool // only cycles are references
 	defs     map[string]*definition
 	size     int // schemas made so far
 	depth    int // nesting of build
@@ -59,16 +59,16 @@ type place struct {
 }
 
 func rootPlace(t types.Type) place {
-	at := place{path: types.TypeString(t, func(p *types.Package) string { return "" })}
+	at := place{path: types.TypeString(t, bare)}
 	if n, ok := types.Unalias(t).(*types.Named); ok {
 		at.path, at.obj = n.Obj().Name(), n.Obj()
 	}
 	return at
 }
 
-func (w *Walker) pass(on ruleSet, d direction) *pass {
+func (w *Walker) pass(d direction) *pass {
 	return &pass{
-		w: w, on: on, dir: d,
+		w: w, dir: d, limits: d == decoding, inline: true,
 		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
 	}
 }
@@ -117,9 +117,6 @@ func (p *pass) foreign(obj types.Object) bool { return p.w.src != nil && !p.w.sr
 
 // key identifies a type among the definitions; types without a name have none.
 func (p *pass) key(t types.Type) string {
-	if !p.on.has(uniqueNames) {
-		return reflectName(t)
-	}
 	if n, ok := t.(*types.Named); ok {
 		return p.w.seen.key(n)
 	}
@@ -161,7 +158,8 @@ func (p *pass) reread(t types.Type, at place) {
 		return
 	}
 	d.addressable = false
-	q := p.w.pass(p.on, p.dir)
+	q := p.w.pass(p.dir)
+	q.inline = p.inline
 	q.build(t, at)
 	for _, found := range q.problems {
 		p.add(found)
@@ -172,7 +170,7 @@ func (p *pass) reread(t types.Type, at place) {
 func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	t = types.Unalias(t)
 	p.size++
-	if p.size > inlineLimit && p.on.has(inlined) {
+	if p.size > inlineLimit && p.inline {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {
@@ -186,13 +184,13 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	if elem := p.pointee(t); elem != nil {
 		at.addressable = true
 		s := p.schema(elem, at)
-		if p.on.has(nullResults) {
+		if !p.limits {
 			s = p.orNull(s)
 		}
 		return s
 	}
 	n, isNamed := t.(*types.Named)
-	if Optional(t) != nil && p.dir != reflecting {
+	if Optional(t) != nil {
 		p.problem(UnsupportedType, at, "toolset.Optional is not a field or parameter here",
 			"use a pointer: an element cannot be absent")
 		return &jsonschema.Schema{}
@@ -214,8 +212,7 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		}
 		s = p.kind(t, at)
 	}
-	if p.on.has(everyDoc) && s.Description == "" && (!done || s.Ref == "") && isNamed &&
-		!wellKnown(n) {
+	if s.Description == "" && (!done || s.Ref == "") && isNamed && !wellKnown(n) {
 		s.Description = p.typeDoc(t)
 	}
 	return p.close(t, s)
@@ -237,7 +234,7 @@ func (p *pass) within(t types.Type, at place) place {
 
 // close ends the walk of a type: a definition that nothing refers to is inlined.
 func (p *pass) close(t types.Type, s *jsonschema.Schema) *jsonschema.Schema {
-	if d := p.defs[p.key(t)]; d != nil && d.schema == s && p.on.has(inlined) && len(d.refs) == 0 {
+	if d := p.defs[p.key(t)]; d != nil && d.schema == s && p.inline && len(d.refs) == 0 {
 		delete(p.defs, d.key)
 		return s
 	}
@@ -256,7 +253,7 @@ func (p *pass) kind(t types.Type, at place) *jsonschema.Schema {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
-		p.structure(t, u, s, at)
+		p.structure(t, s, at)
 	case *types.Slice:
 		p.list(t, u.Elem(), -1, s, at)
 	case *types.Array:

@@ -21,38 +21,33 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	if p.local(f.v) {
 		at.own = f.v
 	}
-	if f.hidden && p.dir != reflecting {
-		if p.on.has(hiddenFields) {
+	if f.hidden {
+		if !p.limits {
 			parent.AdditionalProperties = nil
 		}
 		return
 	}
 	tag := p.readTag(f.tag)
-	if tag.mistaken != "" && p.dir != reflecting {
+	if tag.mistaken != "" {
 		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
 			"description=",
 			"the jsonschema tag %q has no key, so it is the description", tag.text)
 	}
-	if p.dir != reflecting {
-		for _, key := range [...]string{"jsonschema", "jsonschema_description", "jsonschema_extras"} {
-			if i, name := model.Hidden(f.tag.Get(key)); i >= 0 {
-				p.problem(HiddenText, at, "the "+key+" tag has "+name, model.HiddenCure)
-			}
+	for _, key := range [...]string{"jsonschema", "jsonschema_description", "jsonschema_extras"} {
+		if i, name := model.Hidden(f.tag.Get(key)); i >= 0 {
+			p.problem(HiddenText, at, "the "+key+" tag has "+name, model.HiddenCure)
 		}
 	}
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
-	null := tag.nullable || f.present && p.on.has(nullResults) && nilable
+	null := tag.nullable || f.present && !p.limits && nilable
 	required := p.required(f, tag, s)
 	if required && p.pointee(f.typ) != nil {
 		null = null || p.leadsBack(p.needs(f, tag), holder)
 	}
-	null = null || p.nullOptional(f, required)
-	if null && p.on.has(nullableAnyOf) {
+	if null || p.nullOptional(f, required) {
 		s = p.orNull(s)
-	} else if null {
-		s = &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "null"}}}
 	}
 	parent.Properties.Set(f.name, p.open(s))
 	p.places[s] = at
@@ -105,7 +100,7 @@ func Optional(t types.Type) types.Type {
 // be absent too, as every argument that may be null.
 func (p *pass) optional(f *field, tag *fieldTag, at place) {
 	elem := Optional(f.typ)
-	if elem == nil || p.dir == reflecting {
+	if elem == nil {
 		return
 	}
 	f.typ, tag.nullable = elem, true
@@ -121,7 +116,7 @@ func (p *pass) describe(
 	parent *jsonschema.Schema, f field, tag fieldTag, doc string, at place,
 ) *jsonschema.Schema {
 	t := f.typ
-	for depth := 0; p.dir != reflecting && depth < depthLimit; depth++ {
+	for range depthLimit {
 		elem := p.pointee(t)
 		if elem == nil {
 			break
@@ -129,7 +124,7 @@ func (p *pass) describe(
 		t, at.addressable = elem, true
 	}
 	var s *jsonschema.Schema
-	if p.on.has(declaredType) && tag.declaredTypes() && p.needsDeclaring(t) {
+	if tag.declaredTypes() && p.needsDeclaring(t) {
 		s = &jsonschema.Schema{}
 		p.readsByNil(t, at, unmarshalJSON)
 	} else {
@@ -148,20 +143,18 @@ func (p *pass) needsDeclaring(t types.Type) bool {
 	if _, ok := p.opaque(t); ok {
 		return true
 	}
-	probe := p.w.pass(p.on, p.dir)
-	return probe.hooked(types.Unalias(t), place{})
+	return p.w.pass(p.dir).hooked(types.Unalias(t), place{})
 }
 
 // required reports whether a property is required.
 func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
-	if p.dir == encoding && p.on.has(shapeOnly) {
-		return f.present && !(f.maybe && p.on.has(embeddedPointer))
+	if !p.limits {
+		return f.present && !f.maybe
 	}
 	switch {
 	case tag.required:
 		return true
-	case f.maybe && p.on.has(embeddedPointer), s.Default != nil && p.on.has(defaultOptional),
-		tag.nullable && p.on.has(nullableOptional):
+	case f.maybe, s.Default != nil, tag.nullable:
 		return false
 	}
 	return f.present
@@ -170,45 +163,23 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 // typeDoc is the description that a named type has from its comment.
 func (p *pass) typeDoc(t types.Type) string {
 	n, ok := t.(*types.Named)
-	switch {
-	case !ok || n.Obj().Pkg() == nil:
-		return ""
-	case !p.on.has(everyDoc):
-		return p.w.comments[commentKey(n)]
-	case p.w.src == nil:
+	if !ok || n.Obj().Pkg() == nil || p.w.src == nil {
 		return ""
 	}
-	text := p.description(n.Obj(), p.w.src.TypeDoc(n.Obj()))
-	if p.on.has(docWithoutName) {
-		text = WithoutName(text, n.Obj().Name())
-	}
-	return text
+	return WithoutName(p.description(n.Obj(), p.w.src.TypeDoc(n.Obj())), n.Obj().Name())
 }
 
 // fieldDoc is the description that a field has from its comment.
 func (p *pass) fieldDoc(f field) string {
-	if !p.on.has(everyDoc) {
-		n, _ := f.decl.(*types.Named)
-		if n == nil || n.Obj().Pkg() == nil {
-			return ""
-		}
-		return p.w.comments[commentKey(n)+"."+f.v.Name()]
-	}
 	if p.w.src == nil {
 		return ""
 	}
 	return p.description(f.v, p.w.src.FieldDoc(f.v))
 }
 
-// commentKey is the key of a type in the Reflector's CommentMap.
-func commentKey(n *types.Named) string { return n.Obj().Pkg().Path() + "." + reflectName(n) }
-
 // description is the comment of a declaration as clients read it.
 func (p *pass) description(of types.Object, text string) string {
-	if p.on.has(joinedLines) {
-		text = Description(text)
-	}
-	if text != "" && p.on.has(foreignDoc) && !p.w.src.Local(of.Pkg()) {
+	if text = Description(text); text != "" && !p.w.src.Local(of.Pkg()) {
 		if at, _ := model.Hidden(text); at >= 0 {
 			return ""
 		}

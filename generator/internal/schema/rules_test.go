@@ -1,128 +1,149 @@
 package schema
 
 import (
+	"cmp"
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/invopop/jsonschema"
+
+	corpus "github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types"
+	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types/other"
 )
 
-// TestRules shows for each rule what it changes: everything else being the same, the schema
-// has one fragment with the rule and the other without.
+// TestRules shows for each rule what it changes: one fragment is in the schema and not in that of the
+// Reflector, and the other one is in that of the Reflector alone.
 func TestRules(t *testing.T) {
-	tests := map[rule]struct {
-		name          string // a type of testdata/types
+	unexported, _ := reflect.TypeFor[corpus.Corpus]().FieldByName("Unexported")
+	reflector := &jsonschema.Reflector{Anonymous: true, CommentMap: reflectorComments(t)}
+	tests := map[string]struct {
+		of            reflect.Type // of testdata/types
+		name          string       // of the type, if it is not that of of
 		output        bool
 		with, without string
 	}{
-		objectRoot: {name: "Node", with: `{"$defs":{"Node":{"properties"`,
-			without: `{"$ref":"#/$defs/Node","$defs"`},
-		inlined: {name: "Second", with: `"b":{"properties":{"a"`,
+		"object-root": {of: reflect.TypeFor[corpus.Node](), with: `{"$defs":{"Node":{"properties"`,
+			without: `"$ref":"#/$defs/Node","$defs":`},
+		"inlined": {of: reflect.TypeFor[corpus.Second](), with: `"b":{"properties":{"a"`,
 			without: `"b":{"$ref":"#/$defs/Grouped"}`},
-		uniqueNames: {name: "Page", with: `"far":{"$ref":"#/$defs/other.Page"}`,
+		"unique-names": {of: reflect.TypeFor[corpus.Page](), with: `"far":{"$ref":"#/$defs/other.Page"}`,
 			without: `"far":{"$ref":"#/$defs/Page"}`},
-		noIdentity: {name: "TextTags", with: `"n":{"type":"string"}`,
+		"no-identity": {of: reflect.TypeFor[corpus.TextTags](), with: `"n":{"type":"string"}`,
 			without: `"n":{"$anchor":"enn","type":"string"}`},
-		integerRange: {name: "Numbers",
+		"integer-range": {of: reflect.TypeFor[corpus.Numbers](),
 			with:    `"i8":{"type":"integer","maximum":127,"minimum":-128}`,
 			without: `"i8":{"type":"integer"}`},
-		openAny: {name: "RuleAny", with: `"v":{}`, without: `"v":true`},
-		jsonFields: {name: "Ambiguous", with: `{"properties":{"L":{"type":"string"},"R"`,
+		"open-any": {of: reflect.TypeFor[corpus.RuleAny](), with: `"v":{}`, without: `"v":true`},
+		"json-fields": {of: reflect.TypeFor[corpus.Ambiguous](), with: `{"properties":{"L":{"type":"string"},"R"`,
 			without: `{"properties":{"X":{"type":"integer"`},
-		dashName: {name: "Dash", with: `{"properties":{"-":{"type":"string"},"own"`,
+		"dash-name": {of: reflect.TypeFor[corpus.Dash](), with: `{"properties":{"-":{"type":"string"},"own"`,
 			without: `{"properties":{"own"`},
-		embeddedPointer: {name: "EmbedsPointer", with: `"required":["name"]`,
+		"embedded-pointer": {of: reflect.TypeFor[corpus.EmbedsPointer](), with: `"required":["name"]`,
 			without: `"required":["id","name"]`},
-		cyclicNull: {name: "Chain",
+		"cyclic-null": {of: reflect.TypeFor[corpus.Chain](),
 			with:    `"next":{"anyOf":[{"$ref":"#/$defs/Chain"},{"type":"null"}],"description":"Next is null at the end."}`,
-			without: "no finite document fits: Next must contain itself"},
-		defaultOptional: {name: "RuleDefault",
+			without: `"next":{"$ref":"#/$defs/Chain","description"`},
+		"default-optional": {of: reflect.TypeFor[corpus.RuleDefault](),
 			with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
-		jsonMapKeys: {name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`,
+		"json-map-keys": {of: reflect.TypeFor[corpus.Set[int]](), name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`,
 			without: `"^[0-9]+$"`},
-		textMarshaler: {name: "RuleText", with: `"t":{"type":"string"`,
-			without: `"t":{"properties":{}`},
-		numberType: {name: "RuleNumber", with: `"n":{"type":"number"}`,
+		"text-marshaler": {of: reflect.TypeFor[corpus.RuleText](), with: `"t":{"type":"string"`,
+			without: `"t":{"$ref":"#/$defs/Text"}`},
+		"number-type": {of: reflect.TypeFor[corpus.RuleNumber](), with: `"n":{"type":"number"}`,
 			without: `"n":{"type":"string"}`},
-		bigInteger: {name: "RuleBig", with: `"b":{"type":"integer"}`,
-			without: `"b":{"type":"string"}`},
-		urlObject: {name: "RuleURL", with: `"u":{"properties":{"Scheme"`,
+		"big-integer": {of: reflect.TypeFor[corpus.RuleBig](), with: `"b":{"type":"integer"}`,
+			without: `"Int":{"properties":{}`},
+		"url-object": {of: reflect.TypeFor[corpus.RuleURL](), with: `"u":{"properties":{"Scheme"`,
 			without: `"u":{"type":"string","format":"uri"}`},
-		ipText: {name: "RuleIP", with: `"ip":{"type":"string"}`,
+		"ip-text": {of: reflect.TypeFor[corpus.RuleIP](), with: `"ip":{"type":"string"}`,
 			without: `"ip":{"type":"string","format":"ipv4"}`},
-		uuidFormat: {name: "uuid", with: `"id":{"type":"string","format":"uuid"}`,
+		"uuid-format": {of: reflect.TypeFor[struct {
+			ID [16]byte `json:"id"`
+		}](), name: "uuid", with: `"id":{"type":"string","format":"uuid"}`,
 			without: `"id":{"items":{"type":"integer"`},
-		protoInteger: {name: "ProtoHolder", with: `"p":{"type":"integer"`,
+		"proto-integer": {of: reflect.TypeFor[corpus.ProtoHolder](), with: `"p":{"type":"integer"`,
 			without: `"p":{"oneOf":[{"type":"string"},{"type":"integer"}]`},
-		byteKinds: {name: "RuleOctets",
+		"byte-kinds": {of: reflect.TypeFor[corpus.RuleOctets](),
 			with:    `"o":{"type":"string","contentEncoding":"base64"}`,
 			without: `"o":{"items":{"type":"integer"`},
-		stringOption: {name: "Quoted",
+		"string-option": {of: reflect.TypeFor[corpus.Quoted](),
 			with:    `"int":{"type":"string","pattern":"^(0|-?[1-9][0-9]*)$"}`,
 			without: `"int":{"type":"string"}`},
-		tagsReachNamed: {name: "RuleNamed", with: `"minItems":3`,
-			without: "minItems does not apply"},
-		wholeValues: {name: "RuleWhole", with: `"pattern":"a=b"`,
+		"tags-reach-named": {of: reflect.TypeFor[corpus.RuleNamed](), with: `"minItems":3`,
+			without: `"l":{"$ref":"#/$defs/Labels"}`},
+		"whole-values": {of: reflect.TypeFor[corpus.RuleWhole](), with: `"pattern":"a=b"`,
 			without: `"items":{"type":"string"}`},
-		typedValues: {name: "RuleTyped",
+		"typed-values": {of: reflect.TypeFor[corpus.RuleTyped](),
 			with:    `"default":[1,2]},"b":{"type":"boolean","readOnly":true,"examples":[true]}`,
 			without: ""},
-		uniqueItemsValue: {name: "RuleUnique", with: `"type":"array"}`,
+		"unique-items-value": {of: reflect.TypeFor[corpus.RuleUnique](), with: `"type":"array"}`,
 			without: `"uniqueItems":true`},
-		plainDescription: {name: "Described", with: `"description":"a count, of things"`,
+		"plain-description": {of: reflect.TypeFor[corpus.Described](), with: `"description":"a count, of things"`,
 			without: `"a":{"type":"string"}`},
-		nullableAnyOf: {name: "TextTags",
+		"nullable-any-of": {of: reflect.TypeFor[corpus.TextTags](),
 			with: `"g":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"commas, escaped"}`, without: `"g":{"oneOf":[{"type":"string","description":"commas, escaped"},{"type":"null"}]}`},
-		nullableOptional: {name: "NumberTags", with: `"required":["b","c","d","e","j","k"]`,
-			without: `"required":["b","c","d","e","g","j","k"]`},
-		referencesResolved: {name: "Shapes", with: `"any":{"anyOf":[{"properties":{"r"`,
+		"nullable-optional": {of: reflect.TypeFor[corpus.NumberTags](), with: `"required":["b","c","d","e","j","k"]`,
+			without: `"required":["a","b","c","d","e","f","g","h","i","j","k"]`},
+		"references-resolved": {of: reflect.TypeFor[corpus.Shapes](), with: `"any":{"anyOf":[{"properties":{"r"`,
 			without: `"any":{"anyOf":[{"$ref":"#/$defs/Circle"}]}`},
-		declaredType: {name: "RuleDeclared", with: `"o":{"type":"string","minLength":1}`,
+		"declared-type": {of: reflect.TypeFor[corpus.RuleDeclared](), with: `"o":{"type":"string","minLength":1}`,
 			without: ""},
-		typedEnums: {name: "Enums",
+		"typed-enums": {of: reflect.TypeFor[corpus.Enums](),
 			with:    `"status":{"type":"string","enum":["active","offline"]`,
-			without: `"status":{"type":"string","description"`},
-		everyDoc: {name: "unexported",
+			without: `"status":{"type":"string"}`},
+		"every-doc": {of: unexported.Type, name: "unexported",
 			with:    `"description":"Field is not seen by the Reflector's comments."`,
 			without: `"field":{"type":"string"}`},
-		joinedLines: {name: "Written",
+		"joined-lines": {of: reflect.TypeFor[corpus.Written](),
 			with:    `"description":"Plain is a list without indentation:\n* one\n* two\n1. three"`,
 			without: `"description":"Plain is a list\nwithout indentation:\n* one\n* two\n1. three"`},
-		docWithoutName: {name: "Foreign",
-			with:    `"description":"Has two paragraphs."`,
-			without: `"description":"Foreign has two paragraphs."`},
-		foreignDoc: {name: "Foreign",
+		"doc-without-name": {of: reflect.TypeFor[corpus.Node](),
+			with:    `"description":"Refers to itself."`,
+			without: `"description":"Node refers to itself."`},
+		"foreign-doc": {of: reflect.TypeFor[other.Foreign](),
 			with:    `"description":"Value is one of:\n  - a\n  - b"`,
 			without: `  - b\n\nIt has a second paragraph, too."`},
-		rootWithoutDoc: {name: "Second", with: `"required":["b"]}`,
-			without: `"required":["b"],"description":"Stands below it."}`},
-		hiddenFields: {name: "Hides", output: true, with: `"seen":{"type":"string"}},"type"`,
+		"root-without-doc": {of: reflect.TypeFor[corpus.Second](), with: `"required":["b"]}`,
+			without: `"required":["b"],"description":"Second stands below it."}`},
+		"hidden-fields": {of: reflect.TypeFor[corpus.Hides](), output: true, with: `"seen":{"type":"string"}},"type"`,
 			without: `"seen":{"type":"string"}},"additionalProperties":false`},
-		nullResults: {name: "Person", output: true,
+		"null-results": {of: reflect.TypeFor[corpus.Person](), output: true,
 			with:    `"ptr":{"anyOf":[{"type":"string"},{"type":"null"}]}`,
 			without: `"ptr":{"type":"string"}`},
-		shapeOnly: {name: "NumberTags", output: true,
+		"shape-only": {of: reflect.TypeFor[corpus.NumberTags](), output: true,
 			with:    `"a":{"type":"integer","examples":[2,3]}`,
 			without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
-		nullRoot: {name: "*Labels", output: true, with: `{"anyOf":[{"items"`},
+		"null-root": {of: reflect.TypeFor[*corpus.Labels](), name: "*Labels", output: true, with: `{"anyOf":[{"items"`},
 	}
-	for r := range ruleCount {
-		t.Run(rules[r].Name, func(t *testing.T) {
-			test, ok := tests[r]
+	for _, r := range Rules {
+		t.Run(r.Name, func(t *testing.T) {
+			test, ok := tests[r.Name]
 			if !ok {
 				t.Fatal("the rule has no case")
 			}
-			if rules[r].Why == "" || !rules[r].Inputs && !rules[r].Outputs {
+			if r.Why == "" || !r.Inputs && !r.Outputs {
 				t.Error("the rule does not say what it is for")
 			}
-			if test.output != !rules[r].Inputs {
+			if test.output != !r.Inputs {
 				t.Error("the case looks the wrong way")
 			}
-			with, without := under(t, test.name, test.output, 0), under(t, test.name, test.output,
-				1<<r)
+			w, typ := walker(t, "types", source(t)), ruleType(t, cmp.Or(test.name, test.of.Name()))
+			s, problems := w.Input(typ)
+			if test.output {
+				s, _, problems = w.Output(typ)
+			}
+			if len(problems) > 0 {
+				t.Fatal(problemText(problems))
+			}
+			with, without := compact(t, s), compact(t, reflector.ReflectFromType(test.of))
 			if !strings.Contains(with, test.with) || strings.Contains(without, test.with) {
 				t.Errorf("want %s\nwith the rule only:\n%s\n%s", test.with, with, without)
 			}
@@ -132,28 +153,9 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
-	if len(Rules()) != int(ruleCount) || len(tests) != int(ruleCount) {
-		t.Errorf("%d rules listed, %d cases, want %d", len(Rules()), len(tests), ruleCount)
+	if len(tests) != len(Rules) {
+		t.Errorf("%d cases, want %d", len(tests), len(Rules))
 	}
-}
-
-// under walks a type with some rules off and returns the schema, or the problems, as text.
-func under(t *testing.T, name string, output bool, off ruleSet) string {
-	t.Helper()
-	w := walker(t, "types", source(t))
-	typ := ruleType(t, name)
-	if output {
-		s, _, problems := w.output(typ, outputRules&^off)
-		if len(problems) > 0 {
-			return problemText(problems)
-		}
-		return compact(t, s)
-	}
-	s, problems := w.input(typ, inputRules&^off)
-	if len(problems) > 0 {
-		return problemText(problems)
-	}
-	return compact(t, s)
 }
 
 func ruleType(t *testing.T, name string) types.Type {
@@ -206,11 +208,13 @@ func TestCommentsBelongToTheirDeclaration(t *testing.T) {
 		"GroupedSecond": "",
 		"Mixed":         "Sub of a variable behind the type.",
 	} {
-		s, problems := walker(t, "types", nil).Reflect(typeOf(t, "types", name), comments)
-		if text := compact(t, s); len(problems) > 0 || !strings.Contains(text, wrong) {
-			t.Errorf("the Reflector's %s does not have %q: %v\n%s", name, wrong, problems, text)
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(comments)), func(of string) bool {
+			return strings.HasPrefix(of, base+"testdata/types."+name) &&
+				strings.Contains(comments[of], wrong)
+		}) && wrong != "" {
+			t.Errorf("the Reflector's %s does not have %q", name, wrong)
 		}
-		s, problems = walker(t, "types", source(t)).Input(typeOf(t, "types", name))
+		s, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", name))
 		if text := compact(t, s); len(problems) > 0 || wrong != "" &&
 			strings.Contains(text, wrong) {
 			t.Errorf("%s has %q: %v\n%s", name, wrong, problems, text)

@@ -1,11 +1,6 @@
 // Package schema turns Go types into the JSON Schemas of tools, as invopop's Reflector would
-// at run time, and then makes them fit for MCP clients.
-//
-// One walk does both. Without rules it makes what a Reflector with Settings makes, byte for
-// byte, defects included: Reflect is there to prove it. Input, Output and Object walk with
-// the rules that Rules lists, each a difference with a name, a reason and a test; nothing
-// else differs. Types without a schema and mistaken tags are returned as Problems, all of a
-// type at once.
+// at run time, but fit for MCP clients: Rules lists the differences, each with a reason and a test.
+// Types without a schema and mistaken tags are returned as Problems, all of a type at once.
 package schema
 
 import (

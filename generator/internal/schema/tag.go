@@ -68,17 +68,12 @@ func (p *pass) readTag(tag reflect.StructTag) fieldTag {
 		t.extras = elements(extras)
 	}
 	t.given = raw != "" || len(t.extras) > 0
-	if !p.on.has(wholeValues) {
-		// Flags may be between any two commas, escaped ones too.
-		pieces := strings.Split(raw, ",")
-		t.required, t.nullable = slices.Contains(pieces, "required"), slices.Contains(pieces, "nullable")
-	}
 	if raw == "" {
 		return t
 	}
 	list := elements(raw)
 	if isDescription(raw, list) {
-		if p.on.has(plainDescription) && t.description == "" {
+		if t.description == "" {
 			t.description = raw
 		}
 		if t.mistaken = mistaken(raw); t.mistaken != "" {
@@ -86,7 +81,7 @@ func (p *pass) readTag(tag reflect.StructTag) fieldTag {
 		}
 		return t
 	}
-	t.add(list, p.on.has(wholeValues))
+	t.add(list, true)
 	return t
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/types"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,42 +16,33 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 )
 
-// setter writes one value into a schema and reports whether it could be read.
-type setter func(s *jsonschema.Schema, value string) bool
-
-func count(field func(*jsonschema.Schema) **uint64) setter {
-	return func(s *jsonschema.Schema, value string) bool {
+// set writes a keyword of limitKeys or noteKeys into a schema, and reports whether its value could be
+// read.
+func set(s *jsonschema.Schema, key, value string) (ok bool) {
+	counts := map[string]**uint64{"minLength": &s.MinLength, "maxLength": &s.MaxLength,
+		"minItems": &s.MinItems, "maxItems": &s.MaxItems}
+	numbers := map[string]*json.Number{"multipleOf": &s.MultipleOf, "minimum": &s.Minimum,
+		"maximum": &s.Maximum, "exclusiveMinimum": &s.ExclusiveMinimum,
+		"exclusiveMaximum": &s.ExclusiveMaximum}
+	truths := map[string]*bool{"readOnly": &s.ReadOnly, "writeOnly": &s.WriteOnly,
+		"uniqueItems": &s.UniqueItems}
+	texts := map[string]*string{"pattern": &s.Pattern, "format": &s.Format}
+	switch {
+	case counts[key] != nil:
 		n, err := strconv.ParseUint(value, 10, 64)
-		if err != nil {
-			*field(s) = nil
-			return false
+		if *counts[key] = nil; err == nil {
+			*counts[key] = &n
 		}
-		*field(s) = &n
-		return true
-	}
-}
-
-func number(field func(*jsonschema.Schema) *json.Number) setter {
-	return func(s *jsonschema.Schema, value string) bool {
-		n, ok := jsonNumber(value)
-		*field(s) = n
-		return ok
-	}
-}
-
-func text(field func(*jsonschema.Schema) *string) setter {
-	return func(s *jsonschema.Schema, value string) bool {
-		*field(s) = value
-		return true
-	}
-}
-
-func truth(field func(*jsonschema.Schema) *bool) setter {
-	return func(s *jsonschema.Schema, value string) bool {
-		b, err := strconv.ParseBool(value)
-		*field(s) = b
 		return err == nil
+	case numbers[key] != nil:
+		*numbers[key], ok = jsonNumber(value)
+	case truths[key] != nil:
+		b, err := strconv.ParseBool(value)
+		*truths[key], ok = b, err == nil
+	default:
+		*texts[key], ok = value, true
 	}
+	return ok
 }
 
 // jsonNumber reads a number as the Reflector does.
@@ -70,33 +60,12 @@ func jsonNumber(value string) (json.Number, bool) {
 // The keys that limit values, by JSON type. default, example and enum are not among them, since
 // their values have the type of the property.
 var (
-	textKeys = map[string]setter{
-		"minLength": count(func(s *jsonschema.Schema) **uint64 { return &s.MinLength }),
-		"maxLength": count(func(s *jsonschema.Schema) **uint64 { return &s.MaxLength }),
-		"pattern":   text(func(s *jsonschema.Schema) *string { return &s.Pattern }),
-		"format":    text(func(s *jsonschema.Schema) *string { return &s.Format }),
-		"readOnly":  truth(func(s *jsonschema.Schema) *bool { return &s.ReadOnly }),
-		"writeOnly": truth(func(s *jsonschema.Schema) *bool { return &s.WriteOnly }),
-	}
-	numberKeys = map[string]setter{
-		"multipleOf": number(func(s *jsonschema.Schema) *json.Number { return &s.MultipleOf }),
-		"minimum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Minimum }),
-		"maximum":    number(func(s *jsonschema.Schema) *json.Number { return &s.Maximum }),
-		"exclusiveMinimum": number(func(s *jsonschema.Schema) *json.Number {
-			return &s.ExclusiveMinimum
-		}),
-		"exclusiveMaximum": number(func(s *jsonschema.Schema) *json.Number {
-			return &s.ExclusiveMaximum
-		}),
-	}
-	listKeys = map[string]setter{
-		"minItems":    count(func(s *jsonschema.Schema) **uint64 { return &s.MinItems }),
-		"maxItems":    count(func(s *jsonschema.Schema) **uint64 { return &s.MaxItems }),
-		"uniqueItems": truth(func(s *jsonschema.Schema) *bool { return &s.UniqueItems }),
-	}
-	noteKeys  = map[string]setter{"readOnly": textKeys["readOnly"], "writeOnly": textKeys["writeOnly"]}
-	limitKeys = map[string]map[string]setter{
-		"string": textKeys, "number": numberKeys, "integer": numberKeys, "array": listKeys,
+	numberKeys = []string{"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+	noteKeys   = []string{"readOnly", "writeOnly"}
+	limitKeys  = map[string][]string{
+		"string": append([]string{"minLength", "maxLength", "pattern", "format"}, noteKeys...),
+		"number": numberKeys, "integer": numberKeys,
+		"array": {"minItems", "maxItems", "uniqueItems"},
 	}
 	valueKeys = []string{"default", "example", "enum"}
 )
@@ -105,8 +74,8 @@ var (
 var allKeys = func() []string {
 	keys := append([]string{"title", "description", "type", "anchor", "oneof_required",
 		"anyof_required", "oneof_ref", "oneof_type", "anyof_ref", "anyof_type"}, valueKeys...)
-	for _, table := range limitKeys {
-		keys = slices.AppendSeq(keys, maps.Keys(table))
+	for _, list := range limitKeys {
+		keys = append(keys, list...)
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
@@ -136,27 +105,19 @@ type values struct {
 
 // set applies one element to a schema of the given JSON type.
 func (v *values) set(s *jsonschema.Schema, kind string, e element) {
-	loose := v.dir == reflecting
-	if !v.on.has(wholeValues) && kind != "string" && strings.Contains(e.value, "=") {
-		return
-	}
 	if kind == "array" {
 		v.list(s, e)
 		return
 	}
-	set := limitKeys[kind][e.key]
-	if set == nil && v.on.has(typedValues) {
-		set = noteKeys[e.key]
-	}
 	switch {
-	case set != nil:
-		if !set(s, e.value) && !loose {
+	case slices.Contains(limitKeys[kind], e.key), slices.Contains(noteKeys, e.key):
+		if !set(s, e.key, e.value) {
 			v.unreadable(e, kind)
 		}
 	case slices.Contains(valueKeys, e.key) &&
 		slices.Contains([]string{"string", "number", "integer", "boolean"}, kind):
 		v.value(s, kind, e)
-	case !loose && knownKey(e.key):
+	case knownKey(e.key):
 		v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
 			e.key, applied(kind))
 	default:
@@ -166,64 +127,39 @@ func (v *values) set(s *jsonschema.Schema, kind string, e element) {
 
 // list applies one element to an array, or to its items.
 func (v *values) list(s *jsonschema.Schema, e element) {
-	loose := v.dir == reflecting
 	view := s.Items
 	if view == nil {
 		view = v.resolve(s).Items
 	}
 	if view == nil {
-		if !loose {
-			v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
-		}
+		v.bad("give the "+v.holder()+" a slice type", "%s needs items of a known type", e.key)
 		return
 	}
 	kind := v.resolve(view).Type
-	items := func() *jsonschema.Schema {
-		if s.Items == nil {
-			s.Items = &jsonschema.Schema{} // beside a reference: both bind the items
-		}
-		return s.Items
-	}
-	switch set := listKeys[e.key]; {
-	case e.key == "uniqueItems" && !v.on.has(uniqueItemsValue):
-		s.UniqueItems = true
-	case set != nil:
-		if !set(s, e.value) && !loose {
-			v.unreadable(e, "array")
-		}
-	case noteKeys[e.key] != nil && v.on.has(typedValues):
-		if !noteKeys[e.key](s, e.value) {
+	switch {
+	case slices.Contains(limitKeys["array"], e.key), slices.Contains(noteKeys, e.key):
+		if !set(s, e.key, e.value) {
 			v.unreadable(e, "array")
 		}
 	case e.key == "default":
-		v.listDefault(s, kind, e)
-	case loose && e.key == "format":
-		items().Format = e.value
-	case loose && e.key == "pattern":
-		items().Pattern = e.value
+		if value, ok := v.parse(kind, e); ok {
+			list, _ := s.Default.([]any)
+			s.Default = append(list, value)
+		}
 	case kind != "array":
-		v.set(items(), kind, e)
-	case !loose:
+		if s.Items == nil {
+			s.Items = &jsonschema.Schema{} // beside a reference: both bind the items
+		}
+		v.set(s.Items, kind, e)
+	default:
 		v.bad("declare a named type for the inner list", "%s does not apply to a list of lists", e.key)
-	}
-}
-
-// listDefault appends one value to the default of a list.
-func (v *values) listDefault(s *jsonschema.Schema, kind string, e element) {
-	list, _ := s.Default.([]any)
-	if !v.on.has(typedValues) {
-		s.Default = append(list, e.value)
-		return
-	}
-	if value, ok := v.parse(kind, e); ok {
-		s.Default = append(list, value)
 	}
 }
 
 // value applies default, example or enum to a schema of the given type.
 func (v *values) value(s *jsonschema.Schema, kind string, e element) {
 	value, ok := v.parse(kind, e)
-	if !ok || kind == "boolean" && e.key != "default" && !v.on.has(typedValues) {
+	if !ok {
 		return
 	}
 	switch e.key {
@@ -250,10 +186,7 @@ func (v *values) parse(kind string, e element) (any, bool) {
 	case "string":
 		return e.value, true
 	case "number", "integer":
-		n, ok := jsonNumber(e.value)
-		if v.dir == reflecting {
-			return n, ok
-		}
+		n, _ := jsonNumber(e.value)
 		if r := Rational(e.value); r != nil && (kind == "number" || r.IsInt()) {
 			return n, true
 		}
@@ -262,15 +195,11 @@ func (v *values) parse(kind string, e element) (any, bool) {
 			return e.value == "true", true
 		}
 	default:
-		if v.dir != reflecting {
-			v.bad("remove it, or give the "+v.holder()+" a type that supports it", "%s does not apply to %s",
-				e.key, applied(kind))
-		}
+		v.bad("remove it, or give the "+v.holder()+" a type that supports it",
+			"%s does not apply to %s", e.key, applied(kind))
 		return nil, false
 	}
-	if v.dir != reflecting {
-		v.unreadable(e, kind)
-	}
+	v.unreadable(e, kind)
 	return nil, false
 }
 

@@ -12,23 +12,16 @@ import (
 	"golang.org/x/tools/go/types/typeutil"
 )
 
-// Settings are the Reflector's settings that Reflect equals. Anonymous leaves the $id out,
-// which a tool's schema never has; everything else is the Reflector's default.
-func Settings() *jsonschema.Reflector { return &jsonschema.Reflector{Anonymous: true} }
-
 // Walker makes the schemas of one package's tools. It keeps the named types and enums of its walks,
 // and is not safe for concurrent use.
 type Walker struct {
 	in  string // path of the package that the tools belong to
 	src Source
-	// comments is the Reflector's CommentMap, for walks without the rule everyDoc.
-	comments map[string]string
 	// NullOptional makes optional arguments accept null, except those whose names are in NotNull.
 	NullOptional bool
 	NotNull      map[string]bool
 	seen         typeIndex
 	named        map[string]*types.TypeName // by path and name
-	inst         map[string]*types.Named    // by Go type text
 	enums        map[*types.TypeName][]*types.Const
 	met          map[*types.TypeName]bool // see Met
 	held         map[string][]types.Type  // by the key of the type; see holds
@@ -44,7 +37,6 @@ func New(in *types.Package, src Source) *Walker {
 	return &Walker{
 		in: in.Path(), src: src,
 		named: map[string]*types.TypeName{},
-		inst:  map[string]*types.Named{},
 		enums: map[*types.TypeName][]*types.Const{}, met: map[*types.TypeName]bool{},
 		held: map[string][]types.Type{}, declared: map[string][]Tag{},
 		integers: map[*types.TypeName]bool{},
@@ -64,28 +56,10 @@ type Property struct {
 // Tag is one key of the jsonschema grammar. A flag has an empty Value.
 type Tag struct{ Key, Value string }
 
-// Reflect is the schema as a Reflector with Settings and this CommentMap makes it, $defs and $refs
-// included. It is for comparison: no rule holds, and tags are not checked.
-func (w *Walker) Reflect(t types.Type, comments map[string]string) (*jsonschema.Schema, []Problem) {
-	w.comments = comments
-	p := w.pass(0, reflecting)
-	if ptr, ok := types.Unalias(t).(*types.Pointer); ok {
-		t = ptr.Elem()
-	}
-	s := p.build(t, rootPlace(t))
-	s.Version = jsonschema.Version
-	s.Definitions = p.definitions()
-	return s, p.problems
-}
-
 // Input is the schema of a tool's arguments: an object root, fit for clients. A type that is
 // no object, or has a part that no schema describes, is a problem; the schema is then nil.
 func (w *Walker) Input(t types.Type) (*jsonschema.Schema, []Problem) {
-	return w.input(t, inputRules)
-}
-
-func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem) {
-	s, p := w.root(t, on, decoding)
+	s, p := w.root(t, decoding)
 	if len(p.problems) == 0 && !p.isObject(s) {
 		if isAnything(s) {
 			s = &jsonschema.Schema{Type: "object", Description: s.Description, Extras: s.Extras}
@@ -106,17 +80,13 @@ func (w *Walker) input(t types.Type, on ruleSet) (*jsonschema.Schema, []Problem)
 // Output is the schema of a tool's result, and whether the result is an object, or an object or
 // null. It describes shape only: limits of inputs do not bind results.
 func (w *Walker) Output(t types.Type) (s *jsonschema.Schema, object bool, problems []Problem) {
-	return w.output(t, outputRules)
-}
-
-func (w *Walker) output(t types.Type, on ruleSet) (*jsonschema.Schema, bool, []Problem) {
-	s, p := w.root(t, on, encoding)
+	s, p := w.root(t, encoding)
 	if len(p.problems) > 0 {
 		return nil, false, p.problems
 	}
-	object := p.isObject(s)
+	object = p.isObject(s)
 	s = p.finish(p.open(s))
-	if on.has(nullRoot) && p.pointee(t) != nil {
+	if p.pointee(t) != nil {
 		defs := s.Definitions
 		s.Definitions = nil
 		s = p.orNull(s)
@@ -128,9 +98,8 @@ func (w *Walker) output(t types.Type, on ruleSet) (*jsonschema.Schema, bool, []P
 // Object is the input schema of a handler with plain parameters, one property each in the
 // given order.
 func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
-	var p *pass
 	var s *jsonschema.Schema
-	p = w.attempt(inputRules, decoding, func(q *pass) {
+	p := w.attempt(decoding, func(q *pass) {
 		s = q.object()
 		met := map[string]bool{}
 		for _, prop := range props {
@@ -152,7 +121,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 }
 
 // root walks one root type, references at the root resolved.
-func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema, *pass) {
+func (w *Walker) root(t types.Type, d direction) (*jsonschema.Schema, *pass) {
 	ptr, addressable := types.Unalias(t).(*types.Pointer)
 	if addressable {
 		t = ptr.Elem()
@@ -160,17 +129,18 @@ func (w *Walker) root(t types.Type, on ruleSet, d direction) (*jsonschema.Schema
 	at := rootPlace(t)
 	at.addressable = addressable
 	var s *jsonschema.Schema
-	p := w.attempt(on, d, func(q *pass) { s = q.build(t, at) })
+	p := w.attempt(d, func(q *pass) { s = q.build(t, at) })
 	return s, p
 }
 
 // attempt walks with everything acyclic inlined, and again with definitions if that exceeds the
 // limit.
-func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
-	p := w.pass(on, d)
+func (w *Walker) attempt(d direction, walk func(*pass)) *pass {
+	p := w.pass(d)
 	walk(p)
-	if p.size > inlineLimit && on.has(inlined) {
-		p = w.pass(on&^(1<<inlined), d)
+	if p.size > inlineLimit {
+		p = w.pass(d)
+		p.inline = false
 		walk(p)
 	}
 	return p
@@ -181,16 +151,6 @@ func (w *Walker) attempt(on ruleSet, d direction, walk func(*pass)) *pass {
 // among them: their schema does not depend on their declaration.
 func (w *Walker) Named() []*types.TypeName {
 	return slices.SortedFunc(maps.Values(w.named), byName)
-}
-
-// Instances is every instance of a generic type of the walks that JSON can see, sorted by its Go
-// type text. Named has their generic types.
-func (w *Walker) Instances() []*types.Named {
-	var list []*types.Named
-	for _, key := range slices.Sorted(maps.Keys(w.inst)) {
-		list = append(list, w.inst[key])
-	}
-	return list
 }
 
 // Enums is the constants of every enum of the walks: by package path and type name, within a type
@@ -215,9 +175,6 @@ func (w *Walker) meet(n *types.Named) {
 		return // error and comparable belong to no package
 	}
 	w.named[name.Pkg().Path()+"."+name.Name()] = name
-	if n.TypeArgs().Len() > 0 {
-		w.inst[types.TypeString(n, nil)] = n
-	}
 }
 
 // enum is the constants of a string type, or of an integer type that is declared an enum, or nil.

@@ -51,31 +51,6 @@ func TestNamedCollectsOverWalksInAStableOrder(t *testing.T) {
 	}
 }
 
-func TestReflectCollectsNamedTypes(t *testing.T) {
-	w := walker(t, "types", nil)
-	w.Reflect(typeOf(t, "types", "Embeds"), nil)
-	if got, want := names(w.Named()), "types.Base types.Embeds"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-func TestInstancesAreTheGenericTypesThatWereWalked(t *testing.T) {
-	w := walker(t, "types", source(t))
-	corpus := typeOf(t, "types", "Corpus").Underlying().(*types.Struct)
-	for i := range corpus.NumFields() {
-		if f := corpus.Field(i); f.Name() == "PairMixed" || f.Name() == "OfInt" {
-			w.Output(f.Type())
-		}
-	}
-	var got []string
-	for _, n := range w.Instances() {
-		got = append(got, types.TypeString(n, func(*types.Package) string { return "" }))
-	}
-	if got, want := strings.Join(got, " "), "Of[[]Item] Of[Pair[int, []Item]] Of[int] Pair[Label, Pair[int, []Item]] Pair[int, []Item]"; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
 func TestEnumsAreTheConstantsInTheOrderOfTheSource(t *testing.T) {
 	w := walker(t, "types", source(t))
 	w.Output(typeOf(t, "types", "Enums"))

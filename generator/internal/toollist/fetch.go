@@ -17,26 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Command lists the tools of a stdio server. It starts the program and ends it.
-func Command(ctx context.Context, stderr io.Writer, name string, args ...string) (List, error) {
-	session, err := Start(ctx, stderr, name, args...)
-	if err != nil {
-		return List{}, err
-	}
-	defer session.Close()
-	return session.List(ctx)
-}
-
-// URL lists the tools of a server over HTTP. The headers go to the URL's own scheme and host only.
-func URL(ctx context.Context, endpoint string, headers http.Header) (List, error) {
-	session, err := Dial(ctx, endpoint, headers)
-	if err != nil {
-		return List{}, err
-	}
-	defer session.Close()
-	return session.List(ctx)
-}
-
 // tap keeps the results of tools/list as they were sent: go-sdk's own type has neither the order of
 // properties nor large numbers.
 type tap struct {

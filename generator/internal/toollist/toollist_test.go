@@ -88,13 +88,22 @@ func served(t *testing.T, options *mcp.StreamableHTTPOptions) *httptest.Server {
 	return s
 }
 
+// listOf lists the tools of a new session.
+func listOf(s *Session, err error) (List, error) {
+	if err != nil {
+		return List{}, err
+	}
+	defer s.Close()
+	return s.List(context.Background())
+}
+
 func TestURLKeepsWhatTheServerSends(t *testing.T) {
 	headers := http.Header{"Authorization": {"Bearer secret"}}
 	for _, options := range []*mcp.StreamableHTTPOptions{
 		nil, {JSONResponse: true}, {Stateless: true},
 	} {
 		s := served(t, options)
-		list, err := URL(t.Context(), s.URL, headers)
+		list, err := listOf(Dial(t.Context(), s.URL, headers))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +114,7 @@ func TestURLKeepsWhatTheServerSends(t *testing.T) {
 		if got := string(list.Tools[2].InputSchema); got != want {
 			t.Errorf("schema %s", got)
 		}
-		if _, err := URL(t.Context(), s.URL, nil); err == nil ||
+		if _, err := listOf(Dial(t.Context(), s.URL, nil)); err == nil ||
 			!strings.HasSuffix(err.Error(),
 				`: send a valid token, for example by --header "Authorization: Bearer …"`) {
 			t.Errorf("without the header: %v", err)
@@ -118,7 +127,7 @@ func TestURLWithoutThePath(t *testing.T) {
 	defer s.Close()
 	const hint = ": servers of mcpgen serve at /mcp, so add it to the URL"
 	for path, hinted := range map[string]bool{"": true, "/": true, "/mcp": false} {
-		_, err := URL(t.Context(), s.URL+path, nil)
+		_, err := listOf(Dial(t.Context(), s.URL+path, nil))
 		if err == nil || strings.HasSuffix(err.Error(), hint) != hinted {
 			t.Errorf("%q: %v", path, err)
 		}
@@ -136,8 +145,8 @@ func TestHeadersStayWithTheHost(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	defer s.Close()
-	_, err := URL(t.Context(), s.URL,
-		http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"key"}})
+	_, err := listOf(Dial(t.Context(), s.URL,
+		http.Header{"Authorization": {"Bearer secret"}, "X-Key": {"key"}}))
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
@@ -166,16 +175,16 @@ func TestAServerThatDoesNotAnswerEndsWithTheContext(t *testing.T) {
 	}))
 	defer s.Close()
 	defer close(end)
-	if _, err := URL(ctx, s.URL, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("URL: %v", err)
+	if _, err := listOf(Dial(ctx, s.URL, nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Dial: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
-	_, err := Command(ctx, onWrite(cancel), "sh", "-c", "echo started >&2; exec sleep 1000")
+	_, err := listOf(Start(ctx, onWrite(cancel), "sh", "-c", "echo started >&2; exec sleep 1000"))
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Command: %v", err)
+		t.Errorf("Start: %v", err)
 	}
 	for _, endpoint := range []string{"file:///etc/passwd", "ftp://x/", "http://", "x", "http:x"} {
-		if _, err := URL(t.Context(), endpoint, nil); err == nil {
+		if _, err := listOf(Dial(t.Context(), endpoint, nil)); err == nil {
 			t.Errorf("%s: no error", endpoint)
 		}
 	}

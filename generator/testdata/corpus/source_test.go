@@ -33,7 +33,7 @@ var loaded = sync.OnceValues(func() (source, error) {
 	s := source{Program: prog, pkg: prog.Roots[0].Types}
 	walker := schema.New(s.pkg, nil)
 	for _, p := range s.pairs() {
-		walker.Reflect(p.static, nil)
+		walker.Output(p.static)
 	}
 	s.named = walker.Named()
 	files := map[string][]string{}

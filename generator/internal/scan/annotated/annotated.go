@@ -111,8 +111,8 @@ type reader struct {
 	near      []nearMiss
 }
 
-func (r *reader) report(code diag.Code, pos, end token.Pos, fix, format string, args ...any) {
-	r.out.Add(code, r.prog.Position(pos, end), fix, format, args...)
+func (r *reader) report(code diag.Code, span directive.Span, fix, format string, args ...any) {
+	r.out.Add(code, r.prog.Position(span.Pos, span.End), fix, format, args...)
 }
 
 // constrained looks at a file that this build leaves out. //mcp:ignore may stand there:
@@ -132,7 +132,7 @@ func (r *reader) constrained(file *load.File) {
 }
 
 func (r *reader) outside(d *directive.Directive) {
-	r.report(diag.BuildConstraint, d.Pos, d.End,
+	r.report(diag.BuildConstraint, d.Span,
 		"annotate a handler in a file without a build constraint, and call this one from it",
 		"//mcp:%s is in a file that is not part of every build", d.Name)
 }
@@ -245,7 +245,7 @@ func (c *collector) add(d *Decl) {
 		d.Attempted = true
 		found, problems := directive.Parse(comment)
 		for _, p := range problems {
-			c.report(p.Code, p.Pos, p.End, p.Fix, "%s", p.Message)
+			c.report(p.Code, p.Span, p.Fix, "%s", p.Message)
 		}
 		c.place(d, found)
 	}
@@ -262,12 +262,12 @@ func (c *collector) place(d *Decl, found *directive.Directive) {
 		c.outside(found)
 		return
 	case !found.Spec.AllowedOn(d.Place):
-		c.report(diag.Misplaced, found.Pos, found.End, "put it "+where(found.Spec),
+		c.report(diag.Misplaced, found.Span, "put it "+where(found.Spec),
 			"//mcp:%s is not allowed on %s", found.Name, d.Place)
 		return
 	}
 	if other := d.Find(found.Name); other != nil && !found.Spec.Repeat {
-		c.report(diag.Duplicate, found.Pos, found.End, "remove one of the two",
+		c.report(diag.Duplicate, found.Span, "remove one of the two",
 			"//mcp:%s is written twice on one declaration", found.Name)
 		return
 	}
@@ -278,25 +278,24 @@ func (c *collector) place(d *Decl, found *directive.Directive) {
 func (c *collector) together(d *Decl) {
 	first := d.Serving()
 	if ignore := d.Find("ignore"); first != nil && ignore != nil {
-		c.report(diag.Contradiction, ignore.Pos, ignore.End, "remove one of the two",
+		c.report(diag.Contradiction, ignore.Span, "remove one of the two",
 			"%s is served by //mcp:%s and excluded by //mcp:ignore", d.Name.Name, first.Name)
 	}
 	for _, found := range d.Directives {
 		switch {
 		case slices.Contains(serving, found.Name) && found != first:
-			c.report(diag.Contradiction, found.Pos, found.End,
+			c.report(diag.Contradiction, found.Span,
 				"remove one of the two, and write a second handler that calls the first",
 				"%s is served by //mcp:%s and by //mcp:%s", d.Name.Name, first.Name, found.Name)
 		case d.Lost || c.file.Constrained:
 		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool &&
 			d.Place != directive.PackageDoc && (first == nil || first.Name != "tool"):
-			c.report(diag.Misplaced, found.Pos, found.End,
-				"add //mcp:tool with an access rule, or remove it",
+			c.report(diag.Misplaced, found.Span, "add //mcp:tool with an access rule, or remove it",
 				"//mcp:%s is on a func without //mcp:tool", found.Name)
 		case found.Name == "limit" && first.Name != "tool":
 			c.limitsOfTools(found, first)
 		case found.Name == "worker" && (first != nil || d.Find("ignore") != nil):
-			c.report(diag.Contradiction, found.Pos, found.End, "remove one of the two",
+			c.report(diag.Contradiction, found.Span, "remove one of the two",
 				"%s has //mcp:worker and another directive", d.Name.Name)
 		}
 	}
@@ -306,10 +305,8 @@ func (c *collector) together(d *Decl) {
 func (c *collector) limitsOfTools(limit, first *directive.Directive) {
 	for _, key := range limit.Spec.Keys {
 		if arg, ok := limit.Arg(key.Name); ok && key.OfTool {
-			c.report(diag.NotBuilt, arg.Pos, arg.End,
-				"remove it, or serve the handler as a tool",
-				"the limit %s is for tools only, and this is a //mcp:%s", key.Name,
-				first.Name)
+			c.report(diag.NotBuilt, arg.Span, "remove it, or serve the handler as a tool",
+				"the limit %s is for tools only, and this is a //mcp:%s", key.Name, first.Name)
 		}
 	}
 }
@@ -331,7 +328,7 @@ func (c *collector) orphans() {
 			if d.Spec.AllowedOn(directive.PackageDoc) {
 				fix = "put it " + where(d.Spec) + ", without an empty line"
 			}
-			c.report(diag.Dangling, d.Pos, d.End, fix, "//mcp:%s is not on a declaration", d.Name)
+			c.report(diag.Dangling, d.Span, fix, "//mcp:%s is not on a declaration", d.Name)
 		}
 	}
 }

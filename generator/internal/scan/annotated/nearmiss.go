@@ -2,7 +2,6 @@ package annotated
 
 import (
 	"go/ast"
-	"go/token"
 	"regexp"
 	"slices"
 
@@ -13,7 +12,7 @@ import (
 // nearMiss is a comment line that is nearly a directive.
 type nearMiss struct {
 	directive.Miss
-	pos, end token.Pos
+	directive.Span
 }
 
 // generates matches the comment that runs mcpgen in a package.
@@ -32,13 +31,13 @@ func (r *reader) misses(comment *ast.Comment, inBody func() bool) bool {
 			continue
 		}
 		found = true
-		pos, end := comment.Pos(), comment.End()
+		span := directive.Span{Pos: comment.Pos(), End: comment.End()}
 		if m.Line > 0 {
-			file := r.prog.Fset.File(pos)
-			line := file.PositionFor(pos, false).Line + m.Line
-			pos, end = file.LineStart(line), token.NoPos
+			file := r.prog.Fset.File(span.Pos)
+			line := file.PositionFor(span.Pos, false).Line + m.Line
+			span = directive.Span{Pos: file.LineStart(line)}
 		}
-		r.near = append(r.near, nearMiss{m, pos, end})
+		r.near = append(r.near, nearMiss{m, span})
 	}
 	return found
 }
@@ -56,7 +55,7 @@ func (r *reader) reportMisses() {
 		if m.Odd != "" {
 			message += ": it contains the character " + m.Odd
 		}
-		r.report(diag.NearMiss, m.pos, m.end,
+		r.report(diag.NearMiss, m.Span,
 			"did you mean //mcp:"+m.Name+"? Write exactly this at the start, or reword the comment",
 			"%s", message)
 	}

@@ -43,7 +43,7 @@ func (r *reader) testFiles() {
 				continue
 			}
 			if d, _ := directive.Parse(comment); d.Name != "ignore" {
-				r.report(diag.Misplaced, d.Pos, d.End,
+				r.report(diag.Misplaced, d.Span,
 					"move it and its declaration to a file without _test in its name, or remove it",
 					"//mcp:%s is in a test file, and mcpgen ignores test files", d.Name)
 			}

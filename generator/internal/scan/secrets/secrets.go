@@ -102,8 +102,8 @@ func typeOf(d *annotated.Decl, argument string, w *schema.Walker) *types.TypeNam
 		if naming.Snake(v.Name()) == argument {
 			return named(v.Type())
 		}
-		if u, ok := pointee(v.Type()).Underlying().(*types.Struct); ok {
-			fields = append(fields, w.Fields(pointee(v.Type()), u)...)
+		if _, ok := pointee(v.Type()).Underlying().(*types.Struct); ok {
+			fields = append(fields, w.Fields(pointee(v.Type()))...)
 		}
 	}
 	i := slices.IndexFunc(fields, func(f schema.Field) bool { return f.Name == argument })
