@@ -235,6 +235,7 @@ func (c *checker) check(pkg *Package) {
 	}
 	// The error is the first of those that the handler has seen.
 	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
+	c.prog.endless(pkg)
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
 	c.prog.types[pkg.Path] = pkg.Types

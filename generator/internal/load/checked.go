@@ -74,6 +74,7 @@ func FromChecked(c Checked) *Program {
 			pkg.TypeErrors = append(pkg.TypeErrors, prog.typeError(err))
 		}
 	}
+	prog.endless(pkg)
 	prog.Roots = []*Package{pkg}
 	prog.sources[c.Types.Path()] = pkg
 	prog.types[c.Types.Path()] = c.Types

@@ -84,6 +84,10 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	if !opted {
 		return p
 	}
+	if endless := prog.Endless(pkg); len(endless) > 0 {
+		p.Findings = append(p.Findings, endless...)
+		return p
+	}
 	p.Serves = true
 	s := &scanner{
 		Package: p, prog: prog, decls: decls, partial: map[string]bool{},
