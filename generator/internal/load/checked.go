@@ -74,13 +74,14 @@ func FromChecked(c Checked) *Program {
 			pkg.TypeErrors = append(pkg.TypeErrors, prog.typeError(err))
 		}
 	}
-	prog.endless(pkg)
 	prog.Roots = []*Package{pkg}
 	prog.sources[c.Types.Path()] = pkg
 	prog.types[c.Types.Path()] = c.Types
 	if slices.ContainsFunc(pkg.Files, annotated) {
 		prog.readModule(pkg)
 	}
+	prog.dropGenerated(pkg)
+	prog.endless(pkg)
 	return prog
 }
 

@@ -62,8 +62,10 @@ type Package struct {
 	Info    *types.Info
 	// Syntax holds the syntax errors.
 	Syntax diag.List
-	// TypeErrors are the errors of declarations; bodies are not checked.
-	TypeErrors []TypeError
+	// TypeErrors are the errors of declarations; bodies are not checked. Names that generation will
+	// declare are no errors, and Ungenerated is whether one of them is not declared yet.
+	TypeErrors  []TypeError
+	Ungenerated bool
 	// Owned are the names of existing generated files with mcpgen's header, sorted.
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
@@ -71,7 +73,8 @@ type Package struct {
 	// Named are directories of the same module from which Scope has read only the package's name.
 	Named []string
 
-	meta *packages.Package
+	meta      *packages.Package
+	generated *generated
 }
 
 // File is one source file of the author.
@@ -87,9 +90,10 @@ type File struct {
 type TypeError struct {
 	Pos     model.Position
 	Message string
-	// Undefined is the name that is not declared, when that is the error. Generated names
-	// are undefined until the first generation.
+	// Undefined is the name that is not declared, when that is the error, and Qualified whether it
+	// is one of an imported package.
 	Undefined string
+	Qualified bool
 }
 
 // Package returns the package that was read from source under the import path, or nil.

@@ -62,7 +62,6 @@ type Package struct {
 	pkg    *load.Package
 	faults faults.Set
 	unread []unread
-	tokens []string // the types of tokens that handlers name
 }
 
 // unread is a tool whose signature holds a type that could not be read.
@@ -95,11 +94,6 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 		grantUses: sync.OnceValue(func() *grantuse.Funcs { return grantuse.Read(pkg) }),
 	}
 	s.scan()
-	for _, d := range s.funcs() {
-		if token := d.Token(); token != "" {
-			p.tokens = append(p.tokens, token)
-		}
-	}
 	return p
 }
 
@@ -365,21 +359,8 @@ func (s *scanner) watch() {
 
 // SharedFindings reports what several packages may have in common: a type without a schema, and
 // type errors of packages with directives and of all packages of the main module that they import.
-// Names that generation will declare are no errors, and what merely follows from a file that does
-// not parse is not reported.
+// What merely follows from a file that does not parse is not reported.
 func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
-	generated := map[string]bool{"Toolset": true}
-	for _, p := range scanned {
-		if p.Service.Server.Client != "" {
-			generated[model.CheckArguments] = true
-		}
-		for _, token := range p.tokens {
-			generated[token] = true // load.FromChecked does not declare them
-		}
-		for _, served := range p.Service.Served() {
-			generated[served.Const] = true
-		}
-	}
 	var list diag.List
 	all := faults.Set{}
 	for _, p := range scanned {
@@ -399,9 +380,7 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 				continue
 			}
 			for _, e := range pkg.TypeErrors {
-				if !generated[e.Undefined] {
-					list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
-				}
+				list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
 			}
 		}
 		if len(list) == before {
@@ -422,6 +401,9 @@ func (p *Package) noteUnread(prog *load.Program) {
 	name, why := "C types", "uses a C type, whose size and fields differ from system to system"
 	fix := "use a Go type, and convert it in the handler"
 	for _, pkg := range prog.Imports(p.pkg) {
+		if pkg.Ungenerated {
+			return // the type may depend on a constant that does not exist yet
+		}
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
 			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s",
