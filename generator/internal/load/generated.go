@@ -22,6 +22,7 @@ type generated struct {
 	constants map[string]string // by name: the names of tools and prompts, the URIs of resources
 	tokens    []string          // types of tokens that handlers name
 	funcs     []string
+	client    string // the directory of the typed client
 }
 
 // generated reads the directives of a package. Load does not read the generated file, which may be
@@ -34,7 +35,7 @@ func (p *Program) generated(pkg *Package) generated {
 	pkg.generated = g
 	var served []naming.Served
 	var ids []string
-	prefix, client := "", false
+	prefix := ""
 	note := func(d handlerDecl) {
 		handler := model.Handler{Recv: d.recv, Name: d.name.Name}
 		if want := handler.TokenName(); LastType(d.typ) == want {
@@ -66,7 +67,7 @@ func (p *Program) generated(pkg *Package) generated {
 		opted = opted || annotated(f)
 		for _, d := range serverDirectives(f.Syntax) {
 			if !named {
-				prefix, client = d.Text("prefix"), d.Has("client")
+				prefix, g.client = d.Text("prefix"), d.Text("client")
 			}
 			named = true
 		}
@@ -85,7 +86,7 @@ func (p *Program) generated(pkg *Package) generated {
 	if opted {
 		g.funcs = append(g.funcs, "Toolset")
 	}
-	if client {
+	if g.client != "" {
 		g.funcs = append(g.funcs, model.CheckArguments)
 	}
 	return *g

@@ -43,6 +43,7 @@ type Program struct {
 	types map[string]*types.Package
 	// dependencies are the packages below the sources, by import path, made on first use.
 	dependencies map[string]*packages.Package
+	overlay      map[string][]byte // see Options
 	// comments are those of the types and fields of a file, read on first use.
 	comments map[sourceFile]map[site]*ast.CommentGroup
 }
@@ -85,6 +86,9 @@ type File struct {
 	// name ends in an operating system or architecture.
 	Constrained bool
 }
+
+// TypedClient reports whether mcpgen writes the file as the typed client of another package.
+func (f *File) TypedClient() bool { return filepath.Base(f.Path) == model.ClientFile }
 
 // TypeError is one error of a declaration.
 type TypeError struct {

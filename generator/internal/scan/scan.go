@@ -342,8 +342,12 @@ func (s *scanner) watch() {
 		if pkg == nil || !pkg.Local || pkg.Module != s.pkg.Module {
 			continue
 		}
+		f := pkg.FileOf(s.prog.Fset, n.Pos())
+		if f != nil && f.TypedClient() {
+			continue // the file may not exist yet; compile guards watch its types
+		}
 		add(pkg, n.Name())
-		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
+		if f != nil && f.Constrained {
 			s.report(diag.BuildConstraint, directive.Span{Pos: n.Pos()},
 				"move the type into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
