@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, ni
 // package. Only files that differ stay in memory, and the part of the service that Result has:
 // schemas and files are most of the memory of a run.
 func run(ctx context.Context, o Options, others []check.Outline) (Result, error) {
-	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
+	program, ahead, err := loaded(ctx, o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -139,14 +139,16 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 		return Result{}, err
 	}
 	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
-	r.packages = cacheable(program, packages, warned)
 	r.Warnings = slices.Concat(warned...)
+	if !ahead { // else the next run reads another client
+		r.packages = cacheable(program, packages, warned)
+	}
 	return r, nil
 }
 
 // scanned reads the packages and returns their services and all findings.
 func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, diag.List, error) {
-	program, err := load.Load(ctx, load.Options{Dir: o.Dir, Patterns: o.Patterns})
+	program, _, err := loaded(ctx, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}

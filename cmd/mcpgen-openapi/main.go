@@ -3,9 +3,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +12,7 @@ import (
 )
 
 func main() {
-	// A signal ends the process: nothing runs long that would have to be undone.
-	os.Exit(extension.Run(context.Background(), newImport(), os.Args[1:], os.Stdout, os.Stderr))
+	extension.Main(newImport())
 }
 
 func newImport() *cobra.Command {

@@ -6,10 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -20,9 +17,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(extension.Run(ctx, newProve(), os.Args[1:], os.Stdout, os.Stderr))
+	extension.Main(newProve())
 }
 
 func analyse(

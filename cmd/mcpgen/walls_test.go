@@ -241,7 +241,7 @@ var mayImportBelow = map[string][]string{
 	"prove":      {"diag", "model"},
 
 	"compileguard": {"gotype", "model"},
-	"load":         {"diag", "directive", "model", "schema"},
+	"load":         {"diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
 		"scan/...", "schema", "schemafile", "/internal/structured", "/internal/uritemplate"},
 	"scan/annotated": {"diag", "directive", "load", "model"},

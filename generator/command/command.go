@@ -7,12 +7,10 @@ import (
 	"io"
 	"math"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/tools/go/analysis/unitchecker"
@@ -33,10 +31,10 @@ func Main(others ...*cobra.Command) {
 	if isVettool(os.Args[1:]) {
 		unitchecker.Main(vet.Analyzer) // it exits
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	collectFrom(128 << 20)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr, others...))
+	commandline.Process(func(ctx context.Context) int {
+		return run(ctx, os.Args[1:], os.Stdout, os.Stderr, others...)
+	})
 }
 
 // collectFrom lets the heap grow to a size before the first garbage collection. A run for 50

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/document"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/report"
+	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 )
 
 // read reads packages, and prints the findings in them.
@@ -125,7 +125,7 @@ docs reads the source, not the generated files. It writes only the file of --htm
 			if err != nil {
 				return err
 			}
-			return os.WriteFile(file, page, 0o666)
+			return writefiles.Replace(file, page)
 		},
 	}
 	command.Flags().StringVar(&file, "html", "", "write an HTML page to this `file`")

@@ -1,15 +1,16 @@
 package command
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcpgen/mcpgen/generator/internal/importer"
 	"github.com/mcpgen/mcpgen/generator/internal/toollist"
+	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 )
 
 func newImport() *cobra.Command {
@@ -107,11 +108,11 @@ Exit codes: 0 done; 2 usage error or failure.`,
 }
 
 func saveList(path string, list toollist.List) error {
-	file, err := os.Create(path)
-	if err != nil {
+	var text bytes.Buffer
+	if err := list.Write(&text); err != nil {
 		return err
 	}
-	return errors.Join(list.Write(file), file.Close())
+	return writefiles.Replace(path, text.Bytes())
 }
 
 // options converts a list of tools to options of the importer.

@@ -61,6 +61,8 @@ func runTool(cmd *cobra.Command, command, tool string, args ...string) error {
 		}
 		run := exec.CommandContext(cmd.Context(), "go",
 			slices.Concat(goTool, []string{tool}, args)...)
+		// go tool forwards a signal to the tool, which would outlive a killed go tool.
+		run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
 		run.Stdout, run.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		return run.Run()
 	}

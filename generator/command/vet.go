@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/internal/commandline"
+	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 	"github.com/mcpgen/mcpgen/generator/vet"
 )
 
@@ -44,7 +45,7 @@ Exit codes: 0 no findings; 1 findings; 2 usage error or failure.`,
 				return err
 			}
 			if fix {
-				changed, err := found.Fix()
+				changed, err := found.Fix(writefiles.Replace)
 				for _, path := range changed {
 					fmt.Fprintln(cmd.OutOrStdout(), relative(path))
 				}

@@ -4,7 +4,7 @@ package extension
 
 import (
 	"context"
-	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -36,9 +36,11 @@ const (
 	DoesNotCheck = diag.DoesNotCheck
 )
 
-// Run runs a command and returns its exit code.
-func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	return commandline.Run(ctx, root, args, stdout, stderr)
+// Main runs a command with the arguments of the process, and ends the process.
+func Main(root *cobra.Command) {
+	commandline.Process(func(ctx context.Context) int {
+		return commandline.Run(ctx, root, os.Args[1:], os.Stdout, os.Stderr)
+	})
 }
 
 // IsTerminal reports whether a writer is a terminal, or the null device.

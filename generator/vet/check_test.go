@@ -3,6 +3,7 @@ package vet_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -192,7 +193,9 @@ func D(ctx context.Context) error { return nil }
 	if err != nil || len(found.List) != 3 {
 		t.Fatal(found.List, err)
 	}
-	changed, err := found.Fix()
+	changed, err := found.Fix(func(path string, text []byte) error {
+		return os.WriteFile(path, text, 0o666)
+	})
 	want := []string{filepath.Join(dir, "a/a.go"), filepath.Join(dir, "b/b.go")}
 	if err != nil || !slices.Equal(changed, want) {
 		t.Errorf("changed %q, want %q, %v", changed, want, err)

@@ -69,9 +69,9 @@ func Packages(ctx context.Context, patterns []string) (Findings, error) {
 	return found, nil
 }
 
-// Fix applies the first fix of each finding and returns the files that it changed. Of fixes that
-// overlap, it applies the first.
-func (f Findings) Fix() (changed []string, err error) {
+// Fix applies the first fix of each finding and returns the files that it changed by write. Of fixes
+// that overlap, it applies the first.
+func (f Findings) Fix(write func(path string, text []byte) error) (changed []string, err error) {
 	edits := map[string][]analysis.TextEdit{} // by file
 	slices.SortStableFunc(f.fixes, func(a, b analysis.SuggestedFix) int {
 		return int(a.TextEdits[0].Pos - b.TextEdits[0].Pos)
@@ -101,7 +101,7 @@ func (f Findings) Fix() (changed []string, err error) {
 			at = file.Offset(max(edit.Pos, edit.End))
 		}
 		out.Write(text[at:])
-		if err := os.WriteFile(name, out.Bytes(), 0o666); err != nil {
+		if err := write(name, out.Bytes()); err != nil {
 			return changed, err
 		}
 		changed = append(changed, name)

@@ -41,6 +41,14 @@ type Present struct {
 	Docs []byte
 }
 
+// TypedClient returns the file of the typed client of a service with one.
+func TypedClient(s model.Service) (File, error) {
+	content, err := client(s)
+	return File{
+		Path: filepath.Join(s.Dir, filepath.FromSlash(s.Server.Client), Client), Content: content,
+	}, err
+}
+
 // Files returns the files of one service. It fails where MCP.md
 // has markers that do not match, and where a schema cannot be marshalled.
 func Files(s model.Service, present Present) ([]File, error) {

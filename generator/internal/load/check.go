@@ -203,7 +203,7 @@ func (c *checker) read(meta *packages.Package, file string) {
 	}
 }
 
-var undefined = regexp.MustCompile(`^undefined: (?:\w+\.)?(\w+)$`)
+var undefined = regexp.MustCompile(`^undefined: (\w+\.)?(\w+)$`)
 
 func (c *checker) check(pkg *Package) {
 	pkg.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
@@ -230,11 +230,13 @@ func (c *checker) check(pkg *Package) {
 	for i, f := range pkg.Files {
 		files[i] = f.Syntax
 	}
-	if tokens := c.prog.tokens(pkg); tokens != nil {
-		files = append(files, tokens)
+	if stand := c.prog.stand(pkg); stand != nil {
+		files = append(files, stand)
 	}
 	// The error is the first of those that the handler has seen.
 	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
+	c.prog.dropGenerated(pkg)
+	c.prog.endless(pkg)
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
 	c.prog.types[pkg.Path] = pkg.Types
@@ -243,7 +245,7 @@ func (c *checker) check(pkg *Package) {
 func (p *Program) typeError(err types.Error) TypeError {
 	e := TypeError{Pos: p.Position(err.Pos, token.NoPos), Message: firstLine(err.Msg)}
 	if m := undefined.FindStringSubmatch(e.Message); m != nil {
-		e.Undefined = m[1]
+		e.Qualified, e.Undefined = m[1] != "", m[2]
 	}
 	return e
 }

@@ -80,6 +80,8 @@ func FromChecked(c Checked) *Program {
 	if slices.ContainsFunc(pkg.Files, annotated) {
 		prog.readModule(pkg)
 	}
+	prog.dropGenerated(pkg)
+	prog.endless(pkg)
 	return prog
 }
 

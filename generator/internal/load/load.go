@@ -21,6 +21,8 @@ type Options struct {
 	Dir      string   // where the go command runs; empty is the working directory
 	Patterns []string // as `go list` takes them; none is "."
 	Env      []string // the go command's environment; nil is the process's own
+	// Overlay has the content of files, by their absolute paths, in place of that on the disk.
+	Overlay map[string][]byte
 }
 
 // ErrNoPackages is wrapped by the Error of patterns that match nothing.
@@ -86,7 +88,7 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 	}
 	prog := &Program{
 		Fset: token.NewFileSet(), sources: map[string]*Package{},
-		types: map[string]*types.Package{"unsafe": types.Unsafe},
+		types: map[string]*types.Package{"unsafe": types.Unsafe}, overlay: o.Overlay,
 	}
 	c := checker{
 		ctx: ctx, o: o, prog: prog, sizes: sizes, guessed: guessed,
@@ -131,6 +133,9 @@ func list(ctx context.Context, o Options, mode packages.LoadMode, patterns []str
 	[]*packages.Package, error,
 ) {
 	config := packages.Config{Context: ctx, Dir: o.Dir, Env: o.Env, Mode: mode}
+	if len(o.Overlay) > 0 {
+		config.Overlay = o.Overlay
+	}
 	lister, ok := ctx.Value(listerKey{}).(Lister)
 	if !ok {
 		lister = packages.Load

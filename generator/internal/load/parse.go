@@ -43,7 +43,11 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 	if pkg.Local && (name == GeneratedFile || name == ErrorFile) && p.note(pkg, path) {
 		return
 	}
-	text, err := os.ReadFile(path)
+	text, found := p.overlay[path]
+	var err error
+	if !found {
+		text, err = os.ReadFile(path)
+	}
 	if err != nil {
 		at := model.Position{File: path, Line: 1, Col: 1}
 		pkg.Syntax.Add(diag.DoesNotParse, at, "", "%s", errors.Unwrap(err))

@@ -43,6 +43,7 @@ type Program struct {
 	types map[string]*types.Package
 	// dependencies are the packages below the sources, by import path, made on first use.
 	dependencies map[string]*packages.Package
+	overlay      map[string][]byte // see Options
 	// comments are those of the types and fields of a file, read on first use.
 	comments map[sourceFile]map[site]*ast.CommentGroup
 }
@@ -62,8 +63,10 @@ type Package struct {
 	Info    *types.Info
 	// Syntax holds the syntax errors.
 	Syntax diag.List
-	// TypeErrors are the errors of declarations; bodies are not checked.
-	TypeErrors []TypeError
+	// TypeErrors are the errors of declarations; bodies are not checked. Names that generation will
+	// declare are no errors, and Ungenerated is whether one of them is not declared yet.
+	TypeErrors  []TypeError
+	Ungenerated bool
 	// Owned are the names of existing generated files with mcpgen's header, sorted.
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
@@ -71,7 +74,8 @@ type Package struct {
 	// Named are directories of the same module from which Scope has read only the package's name.
 	Named []string
 
-	meta *packages.Package
+	meta      *packages.Package
+	generated *generated
 }
 
 // File is one source file of the author.
@@ -83,13 +87,17 @@ type File struct {
 	Constrained bool
 }
 
+// TypedClient reports whether mcpgen writes the file as the typed client of another package.
+func (f *File) TypedClient() bool { return filepath.Base(f.Path) == model.ClientFile }
+
 // TypeError is one error of a declaration.
 type TypeError struct {
 	Pos     model.Position
 	Message string
-	// Undefined is the name that is not declared, when that is the error. Generated names
-	// are undefined until the first generation.
+	// Undefined is the name that is not declared, when that is the error, and Qualified whether it
+	// is one of an imported package.
 	Undefined string
+	Qualified bool
 }
 
 // Package returns the package that was read from source under the import path, or nil.

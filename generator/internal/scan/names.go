@@ -28,21 +28,16 @@ func (t *reading) checkName(name string) {
 	}
 }
 
-// constantsOf names the constants of the names of tools and prompts and of the URIs of
-// resources: ToolGet, PromptWelcome, ResourcePerson, and with the receiver type inserted where
-// two handlers would share one, ToolSitesGet.
+// constantsOf names the constants of the names of tools and prompts and of the URIs of resources.
 func (s *scanner) constantsOf() {
-	type name struct{ kind, name string }
-	count, owner := map[name]int{}, map[string]string{}
+	var served []naming.Served
 	for _, t := range s.Service.Served() {
-		count[name{t.Kind, naming.UpperFirst(t.Handler.Name)}]++
+		served = append(served, naming.Served{Kind: t.Kind, Recv: t.Handler.Recv, Name: t.Handler.Name})
 	}
-	for _, t := range s.Service.Served() {
-		h, own := t.Handler, naming.UpperFirst(t.Handler.Name)
-		t.Const = naming.UpperFirst(t.Kind) + own
-		if h.Recv != "" && count[name{t.Kind, own}] > 1 {
-			t.Const = naming.UpperFirst(t.Kind) + naming.UpperFirst(h.Recv) + own
-		}
+	constants, owner := naming.Constants(served), map[string]string{}
+	for i, t := range s.Service.Served() {
+		h := t.Handler
+		t.Const = constants[i]
 		if other, taken := owner[t.Const]; taken {
 			s.Findings.Add(diag.NameTaken, h.Pos, "rename one of the two",
 				"%s and %s would both have the constant %s", other, h, t.Const)

@@ -62,7 +62,6 @@ type Package struct {
 	pkg    *load.Package
 	faults faults.Set
 	unread []unread
-	tokens []string // the types of tokens that handlers name
 }
 
 // unread is a tool whose signature holds a type that could not be read.
@@ -84,6 +83,10 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	if !opted {
 		return p
 	}
+	if endless := prog.Endless(pkg); len(endless) > 0 {
+		p.Findings = append(p.Findings, endless...)
+		return p
+	}
 	p.Serves = true
 	s := &scanner{
 		Package: p, prog: prog, decls: decls, partial: map[string]bool{},
@@ -91,11 +94,6 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 		grantUses: sync.OnceValue(func() *grantuse.Funcs { return grantuse.Read(pkg) }),
 	}
 	s.scan()
-	for _, d := range s.funcs() {
-		if token := d.Token(); token != "" {
-			p.tokens = append(p.tokens, token)
-		}
-	}
 	return p
 }
 
@@ -344,8 +342,12 @@ func (s *scanner) watch() {
 		if pkg == nil || !pkg.Local || pkg.Module != s.pkg.Module {
 			continue
 		}
+		f := pkg.FileOf(s.prog.Fset, n.Pos())
+		if f != nil && f.TypedClient() {
+			continue // the file may not exist yet; compile guards watch its types
+		}
 		add(pkg, n.Name())
-		if f := pkg.FileOf(s.prog.Fset, n.Pos()); f != nil && f.Constrained {
+		if f != nil && f.Constrained {
 			s.report(diag.BuildConstraint, directive.Span{Pos: n.Pos()},
 				"move the type into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
@@ -361,21 +363,8 @@ func (s *scanner) watch() {
 
 // SharedFindings reports what several packages may have in common: a type without a schema, and
 // type errors of packages with directives and of all packages of the main module that they import.
-// Names that generation will declare are no errors, and what merely follows from a file that does
-// not parse is not reported.
+// What merely follows from a file that does not parse is not reported.
 func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
-	generated := map[string]bool{"Toolset": true}
-	for _, p := range scanned {
-		if p.Service.Server.Client != "" {
-			generated[model.CheckArguments] = true
-		}
-		for _, token := range p.tokens {
-			generated[token] = true // load.FromChecked does not declare them
-		}
-		for _, served := range p.Service.Served() {
-			generated[served.Const] = true
-		}
-	}
 	var list diag.List
 	all := faults.Set{}
 	for _, p := range scanned {
@@ -395,9 +384,7 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 				continue
 			}
 			for _, e := range pkg.TypeErrors {
-				if !generated[e.Undefined] {
-					list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
-				}
+				list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
 			}
 		}
 		if len(list) == before {
@@ -418,6 +405,9 @@ func (p *Package) noteUnread(prog *load.Program) {
 	name, why := "C types", "uses a C type, whose size and fields differ from system to system"
 	fix := "use a Go type, and convert it in the handler"
 	for _, pkg := range prog.Imports(p.pkg) {
+		if pkg.Ungenerated {
+			return // the type may depend on a constant that does not exist yet
+		}
 		if len(pkg.TypeErrors) > 0 && !pkg.Local {
 			e := pkg.TypeErrors[0]
 			why = fmt.Sprintf("uses a type that needs package %s, which does not compile: %s: %s",

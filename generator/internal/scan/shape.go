@@ -294,7 +294,7 @@ func (t *reading) signature() {
 	t.input(in)
 	if len(out) == 0 {
 		t.handNothing()
-	} else if !t.unstructured(out[0].Type()) {
+	} else if !t.unstructured(out[0]) {
 		t.structured(out[0])
 	}
 }

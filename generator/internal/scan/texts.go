@@ -38,6 +38,9 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 		s.report(diag.BadValue, arg.Span, fix, format, key, name)
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
+	if c != nil && c.Val().Kind() == constant.Unknown && s.pkg.Ungenerated {
+		return name // in place of a value that the next generation declares
+	}
 	if c == nil || c.Val().Kind() != constant.String {
 		bad("declare the constant in this package, or quote a text that begins with @",
 			"%s=@%s is not a string constant of the package")

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -101,9 +102,13 @@ func (s *scanner) strays() {
 	}
 }
 
-// enums reports hidden characters in the values of enums.
+// enums reports hidden characters in the values of enums, and values that are not known.
 func (s *scanner) enums() {
 	for _, c := range s.walker.Enums() {
+		if c.Val().Kind() == constant.Unknown && s.usesC(c) {
+			s.Findings.Add(diag.UnsupportedType, s.declared(c), "write the value in Go",
+				"the value of the enum constant %s is one of C, which only cgo can read", c.Name())
+		}
 		if c.Val().Kind() != constant.String {
 			continue
 		}
@@ -111,6 +116,14 @@ func (s *scanner) enums() {
 			s.hidden(s.declared(c), "the value of the enum has %s", name)
 		}
 	}
+}
+
+// usesC reports whether the file of a constant imports C.
+func (s *scanner) usesC(c *types.Const) bool {
+	file := s.prog.Package(c.Pkg().Path()).FileOf(s.prog.Fset, c.Pos())
+	return file != nil && slices.ContainsFunc(file.Syntax.Imports, func(i *ast.ImportSpec) bool {
+		return i.Path.Value == `"C"`
+	})
 }
 
 // types reads //mcp:type.

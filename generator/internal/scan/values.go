@@ -156,6 +156,7 @@ func tags(d *directive.Directive) []schema.Tag {
 // structured reads a result with a schema.
 func (t *reading) structured(out *types.Var) {
 	sch, object, problems := t.walker.Output(out.Type())
+	t.readable(out)
 	if t.handOutput(out.Type()) {
 		return
 	}
@@ -178,7 +179,8 @@ func (t *reading) structured(out *types.Var) {
 
 // unstructured reads a result that the server does not send as structured content: content of
 // go-sdk's, or a result with output=none or output=text. It is false for any other result.
-func (t *reading) unstructured(typ types.Type) bool {
+func (t *reading) unstructured(out *types.Var) bool {
+	typ := out.Type()
 	tool := t.decl.Find("tool")
 	mode := cmp.Or(t.defaultsOf().output, t.defaults[""].output)
 	arg, own := tool.Arg("output")
@@ -227,7 +229,21 @@ func (t *reading) unstructured(typ types.Type) bool {
 		t.report(code, arg.Span, cure, "%s has output= and %s", t, wrong)
 	}
 	t.Output = o
+	if o.Kind == model.JSONOutput {
+		t.readable(out)
+	}
 	return t.noMediaType(o, true)
+}
+
+// readable reports a result that a typed client cannot read.
+func (t *reading) readable(out *types.Var) {
+	if t.Service.Server.Client == "" {
+		return
+	}
+	// A walker of its own: the generated code of the server reads no result.
+	_, problems := schema.New(t.pkg.Types, t.prog).Input(out.Type())
+	t.problems(slices.DeleteFunc(problems, curable),
+		func(string) directive.Span { return placeOf(t.decl, out) })
 }
 
 // noMediaType reports a mimetype= that is missing, has no effect or is malformed, and returns done.
@@ -254,7 +270,7 @@ func (t *reading) noMediaType(o model.Output, done bool) bool {
 // sdkOutput reads the Out of a handler of go-sdk's shape. It may be any, without a schema, because
 // the handler may make the whole result.
 func (t *reading) sdkOutput(out *types.Var) {
-	if t.unstructured(out.Type()) {
+	if t.unstructured(out) {
 		return
 	}
 	if i, ok := out.Type().Underlying().(*types.Interface); ok && i.Empty() && t.hand.output == nil {

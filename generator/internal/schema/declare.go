@@ -110,6 +110,7 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 		}
 	}
 	p.w.meet(n)
+	p.unread(n, at)
 	s := &jsonschema.Schema{}
 	if p.readsByNil(n, at, unmarshalJSON, unmarshalText) || tags == nil {
 		return s

@@ -22,11 +22,62 @@ type field struct {
 	hidden  bool       // tagged jsonschema:"-", itself or what it is embedded by
 	maybe   bool       // promoted through an embedded pointer
 	decl    types.Type // the struct that declares it
+	unset   *field     // itself or its holder: an embedded pointer to an unexported struct
 }
 
 // fields lists the properties of a struct in order.
 func (p *pass) fields(t types.Type, at place) []field {
-	return p.dominant(p.candidates(field{typ: t}, at), at)
+	list := p.dominant(p.candidates(field{typ: t}, at), at)
+	p.fillable(list, at)
+	return list
+}
+
+// fillable reports embedded fields of unexported types for which encoding/json fails or panics.
+// reflect neither sets such a pointer nor calls the methods of such a property.
+func (p *pass) fillable(list []field, at place) {
+	report := func(f field, message, cure string) {
+		at := at
+		at.path, at.obj = at.path+"."+f.path, f.v
+		at.owner, at.field = f.declarer(at.owner), true
+		p.fatal(at, message, cure)
+	}
+	methods := map[direction][]method{
+		decoding: {unmarshalJSON, unmarshalText}, encoding: {marshalJSON, marshalText},
+	}[p.dir]
+	for _, f := range list {
+		if f.hidden {
+			continue
+		}
+		if f.unset != nil && p.dir == decoding {
+			report(*f.unset, "encoding/json cannot fill an embedded pointer to an unexported struct",
+				"embed the struct itself")
+			continue
+		}
+		if !f.v.Embedded() || f.v.Exported() {
+			continue
+		}
+		for _, m := range methods {
+			if p.has(p.pointed(f.typ), m, byPointer) {
+				report(f, "encoding/json cannot call "+m.name+" of an embedded unexported type",
+					"give the field an exported name")
+				break
+			}
+		}
+	}
+}
+
+// unread reports what no decoder can fill of a type whose schema is not made from its fields.
+func (p *pass) unread(t types.Type, at place) {
+	if _, ok := t.Underlying().(*types.Struct); !ok || p.ownForm(t) {
+		return
+	}
+	q := p.w.pass(p.dir)
+	q.fields(t, at)
+	for _, found := range q.problems {
+		if found.Panics {
+			p.add(found)
+		}
+	}
 }
 
 // Field is a property of a struct as a decoder fills it.
@@ -56,6 +107,7 @@ func (outer field) within(u *types.Struct, i int) field {
 		typ: v.Type(), tag: reflect.StructTag(u.Tag(i)), v: v, decl: outer.typ,
 		path:  join(outer.path, v.Name()),
 		depth: append(slices.Clone(outer.depth), i), hidden: outer.hidden, maybe: outer.maybe,
+		unset: outer.unset,
 	}
 	f.hidden = f.hidden || elements(f.tag.Get("jsonschema"))[0].text == "-"
 	return f
@@ -144,13 +196,16 @@ func (p *pass) candidate(
 	if isPointer {
 		elem = ptr.Elem()
 	}
-	inner, isStruct := elem.Underlying().(*types.Struct)
+	_, isStruct := elem.Underlying().(*types.Struct)
 	if !f.v.Exported() && !(f.v.Embedded() && isStruct) {
 		return nil, nil
 	}
 	whole, name, options := jsonTag(f.tag)
 	if whole == "-" {
 		return nil, nil
+	}
+	if isPointer && !f.v.Exported() && f.unset == nil {
+		f.unset = &f
 	}
 	p.wellFormed(f, place{path: at.path + "." + f.path, obj: f.v})
 	if !validName(name) {
@@ -159,12 +214,6 @@ func (p *pass) candidate(
 	if name == "" && f.v.Embedded() && isStruct {
 		if isPointer {
 			f.maybe = true
-			if !f.v.Exported() && p.dir == decoding && hasExported(inner) {
-				at.path, at.obj, at.owner, at.field = at.path+"."+f.path, f.v, f.declarer(at.owner), true
-				p.problem(UnsupportedType, at,
-					"encoding/json cannot fill an embedded pointer to an unexported struct",
-					"embed the struct itself")
-			}
 		}
 		f = p.embed(f, elem)
 		return nil, &f
@@ -178,15 +227,6 @@ func (p *pass) candidate(
 		f.quoted = basic.Info()&(types.IsBoolean|types.IsInteger|types.IsFloat|types.IsString) != 0
 	}
 	return &f, nil
-}
-
-func hasExported(u *types.Struct) bool {
-	for f := range u.Fields() {
-		if f.Exported() {
-			return true
-		}
-	}
-	return false
 }
 
 // dominant keeps the field that encoding/json keeps of each name: the one embedded least deeply,

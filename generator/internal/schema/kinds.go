@@ -206,10 +206,13 @@ func (p *pass) noEnum(t types.Type, at place, subject, cure string) {
 	}
 }
 
-// constants lists the values of an enum, each once.
+// constants lists the values of an enum, each once, without those that only cgo knows.
 func constants(list []*types.Const) []any {
 	var values []any
 	for _, c := range list {
+		if c.Val().Kind() == constant.Unknown {
+			continue
+		}
 		var value any = json.Number(c.Val().ExactString())
 		if c.Val().Kind() == constant.String {
 			value = constant.StringVal(c.Val())

@@ -92,6 +92,16 @@ func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
 	p.add(at.found(kind, message, cure))
 }
 
+// fatal adds a finding about a type that no decoder can fill, also by a schema by hand.
+func (p *pass) fatal(at place, message, cure string) {
+	if p.foreign(at.obj) {
+		cure = "use a type of your own instead"
+	}
+	found := at.found(UnsupportedType, message, cure)
+	found.Panics = true
+	p.add(found)
+}
+
 // found is a problem in the place.
 func (at place) found(kind ProblemKind, message, cure string) Problem {
 	return Problem{
@@ -203,6 +213,7 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return s
 	}
 	if p.hooked(t, at) {
+		p.unread(t, at)
 		return &jsonschema.Schema{}
 	}
 	s, done := p.special(t, at)

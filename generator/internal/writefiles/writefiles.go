@@ -46,6 +46,8 @@ func (e *Error) Unwrap() error { return e.Err }
 //
 // After two concurrent runs in one directory, each file is that of one of them.
 func Write(files []emit.File, remove []string) (changed []string, err error) {
+	writing.Lock()
+	defer writing.Unlock()
 	return writeTo(system{}, files, remove)
 }
 
@@ -57,6 +59,9 @@ func writeTo(d disk, files []emit.File, remove []string) (changed []string, err 
 		}
 	}()
 	for _, file := range files {
+		if stopped.Load() {
+			return nil, errStopped
+		}
 		if err := run.stage(file); err != nil {
 			return nil, failed(file.Path, err)
 		}
@@ -67,6 +72,9 @@ func writeTo(d disk, files []emit.File, remove []string) (changed []string, err 
 		}
 	}
 	for i := range run.changes {
+		if stopped.Load() {
+			return nil, errStopped
+		}
 		if err := run.apply(&run.changes[i]); err != nil {
 			return nil, failed(run.changes[i].path, err)
 		}

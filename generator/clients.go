@@ -1,0 +1,75 @@
+package generator
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/mcpgen/mcpgen/generator/internal/emit"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
+)
+
+// loaded loads packages. Typed clients that they import are as the source of the tools describes
+// them, also if the files on the disk are missing or stale. ahead reports that they are.
+func loaded(ctx context.Context, o Options) (program *load.Program, ahead bool, err error) {
+	c := clients{files: map[string][]byte{}, read: map[string]bool{}}
+	program, err = c.load(ctx, o)
+	return program, len(c.files) > 0, err
+}
+
+// clients are typed clients that differ from the disk.
+type clients struct {
+	files map[string][]byte // by path
+	read  map[string]bool   // the directories of packages that may declare a missing client
+}
+
+// load loads packages, and again after a change of a client that they import.
+func (c *clients) load(ctx context.Context, o Options) (*load.Program, error) {
+	for {
+		program, err := load.Load(ctx,
+			load.Options{Dir: o.Dir, Patterns: o.Patterns, Overlay: c.files})
+		if err != nil {
+			return nil, err
+		}
+		owners, missing := program.Owners()
+		changed := c.write(program, owners)
+		for _, dir := range missing {
+			if c.read[dir] {
+				continue
+			}
+			c.read[dir] = true
+			other, err := c.load(ctx, Options{Dir: dir})
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			if err == nil { // else the import is an error of the package that has it
+				changed = c.write(other, other.Roots) || changed
+			}
+		}
+		if !changed {
+			return program, nil
+		}
+	}
+}
+
+// write adds the clients of packages, and reports whether one has changed. A package with a finding
+// has none. No client changes without end, since no package imports itself.
+func (c *clients) write(program *load.Program, owners []*load.Package) (changed bool) {
+	for _, owner := range owners {
+		p := scan.One(program, owner)
+		if !p.Serves || p.Service.Server.Client == "" || !p.Sound(program) {
+			continue
+		}
+		file, err := emit.TypedClient(p.Service)
+		if err != nil {
+			continue // generation of the package reports it
+		}
+		old, known := c.files[file.Path]
+		if known && bytes.Equal(old, file.Content) || !known && writefiles.Unchanged(file) {
+			continue
+		}
+		c.files[file.Path], changed = file.Content, true
+	}
+	return changed
+}
