@@ -49,7 +49,7 @@ func newDiff() *cobra.Command {
 		Long: `diff compares the mcp.manifest.json files of two git commits, of two files, or of a commit
 and the working tree. It prints a line for each change, which begins with its kind:
 
-  - widened: callers may do more
+  - widened: callers may do more, or may do it under a new name beside one that is gone
   - added: a tool, prompt or resource is new, or a value of an argument with rules
   - narrowed: callers may do less
   - removed: a tool, prompt, resource or value no longer exists
@@ -76,7 +76,7 @@ ignores the order of tools and properties.
 Exit codes: 0 no change that --fail-on names, and with --lists no difference; 1 such changes, and
 with --lists differences; 2 usage error or failure.`,
 		Example: `  mcpgen diff                                    the working tree against HEAD
-  mcpgen diff --base origin/main --fail-on=widen --allow authority.allow ./...
+  mcpgen diff --base origin/main --fail-on=widen,add --allow authority.allow ./...
   mcpgen diff --base v1.2.0 --head v1.3.0 --format=markdown
   mcpgen diff --base old.manifest.json --head mcp.manifest.json
   mcpgen diff --lists before.json after.json
