@@ -60,8 +60,10 @@ not how a rule is written. The roles of both hierarchies count: callers with a r
 hierarchy has gain or lose what that role may use. A line ends with "breaks callers" or "breaks
 readers" if the change may break clients that call, or clients that read results.
 
-Packages are folders, as in ./tools or ./..., which is the default. diff reads the manifests as they
-are on disk: run mcpgen first.
+Packages are folders, as in ./tools or ./..., which is the default. As with the go command, ./...
+leaves out folders such as testdata, nested modules and git worktrees. diff reads a package in
+testdata nevertheless if a main package imports it, since the program serves its tools. It reads
+the manifests as they are on disk: run mcpgen first.
 
 --fail-on=widen fails if a change is widened. add also fails on added things, and break on changes
 that break clients. --allow names a file with the changes that you accept. Each line has a change

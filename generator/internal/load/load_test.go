@@ -357,6 +357,50 @@ var _ jose.Signature
 	}
 }
 
+// A package that ... leaves out for the name of a folder is a root if a main package imports it.
+func TestSkippedPackagesOfProgramsAreRoots(t *testing.T) {
+	const text = `
+-- cmd/main.go --
+package main
+
+import _ "example.com/scratch/lib"
+
+func main() {}
+-- lib/lib.go --
+package lib
+
+import _ "example.com/scratch/_x/inner"
+-- _x/inner/inner.go --
+package inner
+
+import _ "example.com/scratch/lib/testdata/tools"
+-- lib/testdata/tools/tools.go --
+package tools
+-- testdata/unused/unused.go --
+package unused
+-- other/other.go --
+package other
+
+import _ "example.com/scratch/testdata/unused"
+`
+	for patterns, want := range map[string]string{
+		"./...":                   "_x/inner cmd lib lib/testdata/tools other",
+		"example.com/scratch/...": "_x/inner cmd lib lib/testdata/tools other",
+		"./cmd/... ./lib/...":     "cmd lib lib/testdata/tools",
+		"./lib/...":               "lib",
+		"./cmd":                   "cmd",
+		"./cmd ./_x/inner":        "_x/inner cmd",
+	} {
+		var got []string
+		for _, root := range loadtest.Load(t, files(text), strings.Fields(patterns)...).Roots {
+			got = append(got, strings.TrimPrefix(root.Path, "example.com/scratch/"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", patterns, got, want)
+		}
+	}
+}
+
 func TestImportCyclesAreReportedNotFollowed(t *testing.T) {
 	prog := loadtest.Load(t, files(`
 -- a/a.go --
