@@ -83,7 +83,7 @@ const foreignCure = "use a type of your own instead, " + ByHand
 // handlers can apply.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
 	field, ok := at.obj.(*types.Var)
-	if ok && p.foreign(field) && !strings.HasPrefix(cure, declareCure) {
+	if ok && p.foreign(field) && !strings.Contains(cure, declareCure) {
 		cure = foreignCure
 		if _, isField := at.own.(*types.Var); isField {
 			cure = `hide the field with json:"-", ` + cure

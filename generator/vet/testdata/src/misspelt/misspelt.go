@@ -97,7 +97,7 @@ type Site struct{}
 
 // OpenUpper would admit everybody: its author decides.
 //
-//mcp:Tool public
+// mcp:Tool public
 func OpenUpper(ctx context.Context) error { return nil }
 
 // want +4 `MCP004: //mcp:tool has no key authentcated; fix: did you mean authenticated\?`
