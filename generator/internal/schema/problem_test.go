@@ -540,6 +540,26 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 	}
 }
 
+// A chain of types has an end, however long it is.
+func TestOnlyCyclesReferToThemselves(t *testing.T) {
+	var chain strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&chain, "type T%d struct { N *T%d }\n", i, i+1)
+	}
+	chain.WriteString("type T300 struct{}\n")
+	for src, want := range map[string]string{
+		chain.String() + "type Root struct { A *T0 }":                 "the type has more than 200 levels",
+		"type Root struct { A " + strings.Repeat("[]", 300) + "int }": "the type has more than 200 levels",
+		"type P *P\ntype Root struct { A P }":                         "the type refers to itself without end",
+		"type P *Q\ntype Q **P\ntype Root struct { A P }":             "the type refers to itself without end",
+	} {
+		problems, _ := problemsOf(t, src, false)
+		if len(problems) != 1 || problems[0].Message != want {
+			t.Errorf("%.40s: %s, want %s", src, problemText(problems), want)
+		}
+	}
+}
+
 func TestEveryProblemOfATypeIsReported(t *testing.T) {
 	problems, _ := problemsOf(t,
 		"type T struct { F func() }\ntype Root struct { A T; B chan int; C int `jsonschema:\"mininum=1\"`; D T }", false)
