@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"encoding/json"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -9,11 +10,13 @@ import (
 	"go/types"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/invopop/jsonschema"
+	"pgregory.net/rapid"
 
 	corpus "github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types"
 	"github.com/mcpgen/mcpgen/generator/internal/schema/testdata/types/other"
@@ -329,5 +332,42 @@ func TestForeignCommentsAreShortened(t *testing.T) {
 		if got := shortened(text); got != want {
 			t.Errorf("%q\nis %q\nnot %q", text, got, want)
 		}
+	}
+}
+
+// TestStringsOfOthersAreQuotedTwice holds the schema of a string with the string option against
+// encoding/json: nobody can edit the tag of another module.
+func TestStringsOfOthersAreQuotedTwice(t *testing.T) {
+	s, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "ForeignTwice"))
+	if len(problems) > 0 {
+		t.Fatal(problemText(problems))
+	}
+	twice, _ := s.Properties.Get("twice")
+	for _, name := range []string{"text", "kind"} {
+		of, _ := twice.Properties.Get(name)
+		if of.Type != "string" || of.Pattern != QuotedPattern || of.Enum != nil {
+			t.Errorf("%s: %+v", name, of)
+		}
+	}
+	pattern := regexp.MustCompile(QuotedPattern)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`"[a"\\\\/bnu01\n]{0,6}"`)).Draw(t, "text")
+		if text == "null" {
+			return // encoding/json ignores it, and mcpgen refuses it
+		}
+		whole, err := json.Marshal(map[string]string{"A": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var into struct {
+			A string `json:",string"`
+		}
+		if err := json.Unmarshal(whole, &into); (err == nil) != pattern.MatchString(text) {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+	_, _, problems = walker(t, "types", source(t)).Output(typeOf(t, "types", "ForeignTwice"))
+	if len(problems) > 0 {
+		t.Error(problemText(problems))
 	}
 }
