@@ -178,6 +178,12 @@ func TestRunsForEditedPackages(t *testing.T) {
 			{"ant/ant_test.go", "", "package ant\n\n//mcp-tool minrole=Admin\nfunc ask() {}\n"},
 			{"ant/ant_test.go", "", "package ant\n"},
 			{"cat/cat.go", "package cat", "package cat // again"},
+			{"testdata/fox/fox.go", "", strings.ReplaceAll(created, "NAME", "fox")},
+			{"main.go", "",
+				"package main\n\nimport \"example.com/scratch/testdata/fox\"\n\nvar _ = fox.Make\n"},
+			{"testdata/fox/fox.go", "package fox", "package fox // again"},
+			{"main.go", "", "package main\n"},
+			{"testdata/fox/fox.go", "", strings.ReplaceAll(created, "NAME", "ant")},
 		} {
 			m.apply(e)
 			m.compare(e.text)

@@ -60,6 +60,7 @@ func runEdited(ctx context.Context, o Options, edited, rest []runcache.Package) 
 			others = append(others, *outline)
 		}
 	}
+	patterns := o.Patterns
 	o.Patterns = nil
 	for _, p := range edited {
 		rel, err := filepath.Rel(base, p.Dir)
@@ -78,10 +79,30 @@ func runEdited(ctx context.Context, o Options, edited, rest []runcache.Package) 
 			return Result{}, false
 		}
 	}
+	if importsChanged(base, patterns, r.packages, slices.Concat(edited, rest)) {
+		return Result{}, false
+	}
 	for _, other := range others {
 		r.Services = append(r.Services, other.Service())
 	}
 	return r, true
+}
+
+// importsChanged reports whether packages that the patterns leave out may be served now, or may be
+// served no longer: main packages import them.
+func importsChanged(base string, patterns []string, run, all []runcache.Package) bool {
+	known := map[string]bool{}
+	for _, p := range all {
+		known[p.Dir] = true
+		if load.Skipped(base, p.Dir) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(run, func(p runcache.Package) bool {
+		return slices.ContainsFunc(p.Uses, func(dir string) bool {
+			return !known[dir] && load.Covers(base, patterns, dir, "")
+		})
+	})
 }
 
 // cacheable returns what the run cache keeps of the packages. It leaves out a package without files

@@ -237,7 +237,7 @@ func (d demo) widened(source string) error {
 	if out, err := d.command("mcpgen", "./"+source); err != nil {
 		return fmt.Errorf("mcpgen: %w: %s", err, out)
 	}
-	command := "mcpgen diff --base reviewed.json --head " + manifest + " --fail-on=widen"
+	command := "mcpgen diff --base reviewed.json --head " + manifest + " --fail-on=widen,add"
 	out, err := d.refused(command, "widened ")
 	if err != nil {
 		return err

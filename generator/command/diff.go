@@ -36,7 +36,7 @@ func newDiff() *cobra.Command {
 		Long: `diff compares the mcp.manifest.json files of two git commits, of two files, or of a commit
 and the working tree. It prints a line for each change, which begins with its kind:
 
-  - widened: callers may do more
+  - widened: callers may do more, or may do it under a new name beside one that is gone
   - added: a tool, prompt or resource is new, or a value of an argument with rules
   - narrowed: callers may do less
   - removed: a tool, prompt, resource or value no longer exists
@@ -47,8 +47,10 @@ not how a rule is written. The roles of both hierarchies count: callers with a r
 hierarchy has gain or lose what that role may use. A line ends with "breaks callers" or "breaks
 readers" if the change may break clients that call, or clients that read results.
 
-Packages are folders, as in ./tools or ./..., which is the default. diff reads the manifests as they
-are on disk: run mcpgen first.
+Packages are folders, as in ./tools or ./..., which is the default. As with the go command, ./...
+leaves out folders such as testdata, nested modules and git worktrees. diff reads a package in
+testdata nevertheless if a main package imports it, since the program serves its tools. It reads
+the manifests as they are on disk: run mcpgen first.
 
 --fail-on=widen fails if a change is widened. add also fails on added things, and break on changes
 that break clients. --allow names a file with the changes that you accept. Each line has a change
@@ -63,7 +65,7 @@ ignores the order of tools and properties.
 Exit codes: 0 no change that --fail-on names, and with --lists no difference; 1 such changes, and
 with --lists differences; 2 usage error or failure.`,
 		Example: `  mcpgen diff                                    the working tree against HEAD
-  mcpgen diff --base origin/main --fail-on=widen --allow authority.allow ./...
+  mcpgen diff --base origin/main --fail-on=widen,add --allow authority.allow ./...
   mcpgen diff --base v1.2.0 --head v1.3.0 --format=markdown
   mcpgen diff --base old.manifest.json --head mcp.manifest.json
   mcpgen diff --lists before.json after.json

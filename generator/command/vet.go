@@ -26,7 +26,8 @@ packages or generated files: run check in CI.
 With --fix, vet corrects misspelt directives and keys, and roles with one wrong letter. It inserts
 missing directives and elicits, and removes hidden characters and directives without a declaration,
 except those that restrict a handler. It then reports what remains. It chooses no access rule: an
-inserted directive has minrole=FILL_IN, which is an error until you write a rule.
+inserted directive has minrole=FILL_IN, which is an error until you write a rule. A misspelt
+directive that would admit everybody, or set a default, is left to you.
 
 mcpgen is also a tool of go vet:
 

@@ -26,7 +26,9 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 		if now := renew(file, pos); now != nil {
 			return now
 		}
-		if text, ok := d.Meant(); ok && end > pos && !grants(d.Code, file.line(pos)[:end-pos], text) {
+		line := file.line(pos)
+		if text, ok := d.Meant(); ok && end > pos && !grants(d.Code, line[:end-pos], text) &&
+			!(d.Code == diag.UnknownDirective && opens(text, line[end-pos:])) {
 			return fix("Write "+text, analysis.TextEdit{Pos: pos, End: end, NewText: []byte(text)})
 		}
 	case diag.NearMiss:
@@ -70,12 +72,21 @@ func renew(file *source, pos token.Pos) []analysis.SuggestedFix {
 // restricts matches the directives that restrict a handler of another comment.
 var restricts = regexp.MustCompile(`^//mcp:(allow|default|limit|param|roles|rule|server)\b`)
 
+// opens reports whether a directive would admit callers whom nothing admits without it: everybody,
+// or those of a default for all handlers without a rule.
+func opens(name, arguments string) bool {
+	name = strings.TrimPrefix(name, "//mcp:")
+	return name == "default" || everybody.MatchString(arguments)
+}
+
+var everybody = regexp.MustCompile(`(^|\s)(public|authenticated)(\s|=|$)`)
+
 // grants reports whether a correction would choose who may call: a role that differs in more than
-// one letter, or public.
+// one letter, or public or authenticated.
 func grants(code diag.Code, wrong, text string) bool {
 	apart := editdistance.Between(strings.ToLower(wrong), strings.ToLower(text))
 	return wrong == directive.FillIn || code == diag.UnknownRole && apart > 1 ||
-		text == "public" && apart > 0
+		(text == "public" || text == "authenticated") && apart > 0
 }
 
 func fix(message string, edits ...analysis.TextEdit) []analysis.SuggestedFix {
@@ -145,7 +156,7 @@ func rewrite(file *source, pos token.Pos) []analysis.SuggestedFix {
 		return nil
 	}
 	text, rest := "//mcp:"+misses[0].Name, strings.Trim(misses[0].Rest, " \t")
-	if rest != "" && !misses[0].Arguments {
+	if rest != "" && !misses[0].Arguments || opens(misses[0].Name, rest) {
 		return nil
 	}
 	text = strings.TrimRight(text+" "+rest, " ")

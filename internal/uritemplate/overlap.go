@@ -1,5 +1,11 @@
 package uritemplate
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Overlap reports whether one URI may match both templates. It compares characters only: it may
 // report templates without a common URI, and never misses one. Spellings count: a literal e and its
 // escape %65 are two URIs.
@@ -58,3 +64,78 @@ func (a atom) reads(c byte) bool {
 	}
 	return a.holds(c)
 }
+
+// Beyond reports whether a template matches a URI that none of some others matches. As Overlap, it
+// compares characters only. With a set of others that is too large to compare, it returns true.
+func Beyond(t Template, others ...Template) bool {
+	type side struct {
+		reads  []string
+		follow [][]int
+		ends   []int
+	}
+	of := func(t Template) side {
+		reads, follow, ends := positionsOf(t.atoms)
+		return side{reads, follow, ends}
+	}
+	first := of(t)
+	var all side // the others, one after the other
+	var start []int
+	for _, other := range others {
+		s, base := of(other), len(all.follow)
+		start = append(start, base)
+		for _, next := range s.follow {
+			moved := make([]int, len(next))
+			for i, n := range next {
+				moved[i] = base + n
+			}
+			all.follow = append(all.follow, moved)
+		}
+		all.reads = append(all.reads, s.reads...)
+		for _, end := range s.ends {
+			all.ends = append(all.ends, base+end)
+		}
+	}
+	type state struct {
+		at     int    // of the template
+		others string // the positions of the others
+	}
+	type step struct {
+		at  int
+		set []int
+	}
+	seen, todo := map[state]bool{}, []step{{0, start}}
+	for len(todo) > 0 {
+		now := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if slices.Contains(first.ends, now.at) && !slices.ContainsFunc(now.set, func(p int) bool {
+			return slices.Contains(all.ends, p)
+		}) {
+			return true
+		}
+		for _, next := range first.follow[now.at] {
+			for _, c := range []byte(first.reads[next]) {
+				var set []int
+				for _, p := range now.set {
+					for _, n := range all.follow[p] {
+						if strings.IndexByte(all.reads[n], c) >= 0 && !slices.Contains(set, n) {
+							set = append(set, n)
+						}
+					}
+				}
+				slices.Sort(set)
+				s := state{next, fmt.Sprint(set)}
+				if seen[s] {
+					continue
+				}
+				if seen[s] = true; len(seen) > maxStates {
+					return true
+				}
+				todo = append(todo, step{next, set})
+			}
+		}
+	}
+	return false
+}
+
+// maxStates bounds the work of Beyond.
+const maxStates = 20_000

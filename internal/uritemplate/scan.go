@@ -27,43 +27,18 @@ func newScanner(atoms []atom) *scanner {
 		variable = len(atoms)
 	}
 	begin, atoms := atoms[:variable], atoms[variable:]
-	size := 1
-	for _, a := range atoms {
-		size += len(a.positions())
-	}
-	s := &scanner{words: (size + 63) / 64}
+	reads, follow, exits := positionsOf(atoms)
+	s := &scanner{words: (len(reads) + 63) / 64}
 	for _, a := range begin {
 		s.begin += string([]byte{a.literal})
 	}
 	set := func() []uint64 { return make([]uint64, s.words) }
 	add := func(to []uint64, i int) { to[i/64] |= 1 << (i % 64) }
 	s.reads, s.shift, s.last = make([]uint64, 256*s.words), set(), set()
-	follow := make([][]int, size)
-	exits, base := []int{0}, 1
-	for _, a := range atoms {
-		positions := a.positions()
-		for i, p := range positions {
-			for c := range 256 {
-				if strings.IndexByte(p.bytes, byte(c)) >= 0 {
-					add(s.reads[c*s.words:(c+1)*s.words], base+i)
-				}
-			}
-			for _, next := range p.next {
-				follow[base+i] = append(follow[base+i], base+next)
-			}
-			if p.first {
-				for _, exit := range exits {
-					follow[exit] = append(follow[exit], base+i)
-				}
-			}
+	for i, bytes := range reads {
+		for _, c := range []byte(bytes) {
+			add(s.reads[int(c)*s.words:(int(c)+1)*s.words], i)
 		}
-		exits = nil
-		for i, p := range positions {
-			if p.last {
-				exits = append(exits, base+i)
-			}
-		}
-		base += len(positions)
 	}
 	for _, exit := range exits {
 		add(s.last, exit)
@@ -86,6 +61,33 @@ func newScanner(atoms []atom) *scanner {
 		add(j.from, i)
 	}
 	return s
+}
+
+// positionsOf returns the automaton of atoms: the bytes that each position reads, the positions
+// that follow it, and the positions at which the atoms end. Position 0 is the beginning.
+func positionsOf(atoms []atom) (reads []string, follow [][]int, exits []int) {
+	reads, follow, exits = []string{""}, [][]int{nil}, []int{0}
+	for _, a := range atoms {
+		base, positions := len(reads), a.positions()
+		for i, p := range positions {
+			reads, follow = append(reads, p.bytes), append(follow, nil)
+			for _, next := range p.next {
+				follow[base+i] = append(follow[base+i], base+next)
+			}
+			if p.first {
+				for _, exit := range exits {
+					follow[exit] = append(follow[exit], base+i)
+				}
+			}
+		}
+		exits = nil
+		for i, p := range positions {
+			if p.last {
+				exits = append(exits, base+i)
+			}
+		}
+	}
+	return reads, follow, exits
 }
 
 // matches reads the whole text, also if nothing can match any more, and does not branch on it.

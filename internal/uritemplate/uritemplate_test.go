@@ -176,6 +176,53 @@ func TestOverlapIsFound(t *testing.T) {
 	}
 }
 
+func TestBeyondComparesWhatTemplatesMatch(t *testing.T) {
+	kinds := map[string]uritemplate.Kind{"n": uritemplate.Integer, "on": uritemplate.Boolean}
+	for _, test := range []struct {
+		a, others string
+		want      bool
+	}{
+		{"a:x", "a:x", false},
+		{"a:x", "", true},
+		{"a:{b}", "a:{c}", false},
+		{"a:{+b}", "a:{b}", true},
+		{"a:{b}", "a:{+b}", false},
+		{"a:{b}.json", "a:{b}", false},
+		{"a:{b}", "a:{b}.json", true},
+		{"a:{n}", "a:{b}", false},
+		{"a:{b}", "a:{n}", true},
+		{"a:{on}", "a:true", true},
+		{"a:{on}", "a:true a:false", false},
+		{"a:{b}", "a:me", true},
+		{"a:{b}/{c}", "a:{+b}", false},
+		{"a:{b}-{c}", "a:{b}", false},
+		{"a:{b}", "a:{b}-{c}", true},
+		{"a:x/{b}", "a:{b}/{c} b:{c}", false},
+	} {
+		var others []uritemplate.Template
+		for _, other := range strings.Fields(test.others) {
+			others = append(others, parse(t, other).Typed(kinds))
+		}
+		if got := uritemplate.Beyond(parse(t, test.a).Typed(kinds), others...); got != test.want {
+			t.Errorf("%s beyond %q: %v", test.a, test.others, got)
+		}
+	}
+}
+
+func TestURIOfOneTemplateIsBeyondTheOthers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := template(t, "a"), template(t, "b"), template(t, "c")
+		uri := a.String()
+		for _, name := range a.Variables() {
+			value := rapid.StringMatching(`[ab1/.-]{1,4}`).Draw(t, name)
+			uri = strings.NewReplacer("{"+name+"}", value, "{+"+name+"}", value).Replace(uri)
+		}
+		if a.Matches(uri) && !b.Matches(uri) && !c.Matches(uri) && !uritemplate.Beyond(a, b, c) {
+			t.Fatalf("%s matches %s, and neither %s nor %s does", a, uri, b, c)
+		}
+	})
+}
+
 // parts make templates that often have URIs in common.
 var parts = rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "/", "-", "17", "{v}", "{+v}"}), 1, 5)
 

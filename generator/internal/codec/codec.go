@@ -168,8 +168,10 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 		elem = types.Unalias(ptr.Elem())
 	}
 	basic, ok := elem.Underlying().(*types.Basic)
-	if !ok || basic.Info()&types.IsString != 0 ||
-		c.walker.ReadsJSON(elem) || c.walker.ReadsText(elem) {
+	if ok && basic.Info()&types.IsString != 0 {
+		return model.Codec{}, errors.New("a string option on a string")
+	}
+	if !ok || c.walker.ReadsJSON(elem) || c.walker.ReadsText(elem) {
 		return c.value(t, s)
 	}
 	form := map[types.BasicInfo]string{

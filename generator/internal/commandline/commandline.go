@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 
 	"github.com/spf13/cobra"
@@ -22,9 +23,23 @@ const (
 // ErrFindings ends a command whose findings are already printed.
 var ErrFindings = errors.New("findings")
 
+// repositoryVariables are the variables of git that name a repository or a part of one, as
+// git rev-parse --local-env-vars has them. Git sets them in hooks: in a linked worktree, GIT_DIR
+// without GIT_WORK_TREE makes each folder the root. Left out are variables with settings, such as
+// GIT_CONFIG_COUNT: private modules may need them.
+var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
+	"GIT_CONFIG", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
+	"GIT_INTERNAL_SUPER_PREFIX", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
+	"GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE"}
+
 // Run runs a command and returns its exit code. If the command returns the *exec.ExitError of
 // another program, which has printed its own errors, Run returns that program's exit code.
+//
+// The programs that the command starts find the git repository of their folder.
 func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
+	for _, name := range repositoryVariables {
+		_ = os.Unsetenv(name) // it has no error for these names
+	}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -83,14 +83,20 @@ func Codes() (list []Explanation) {
 	return list
 }
 
+// Lookup returns the explanation of a code, in any case.
+func Lookup(code string) (Explanation, bool) {
+	e, ok := explanations[Code(strings.ToUpper(code))]
+	return e, ok
+}
+
 // Explain is the text of `mcpgen explain CODE`: title, cause, example and fix. ok is false
 // for an unknown code.
 func Explain(code string) (text string, ok bool) {
-	code = strings.ToUpper(code)
-	e, ok := explanations[Code(code)]
+	e, ok := Lookup(code)
 	if !ok {
 		return "", false
 	}
+	code = strings.ToUpper(code)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n\n%s\n\nExample\n\n", code, e.Title, e.Cause)
 	for line := range strings.Lines(e.Example) {

@@ -52,7 +52,8 @@ func Comment(text string) string {
 	for line := range strings.Lines(strings.TrimSpace(printable(text)) + "\n") {
 		line = strings.TrimRight("// "+strings.TrimRight(line, " \n"), " ")
 		if len(directive.Misses(line)) > 0 || strings.HasPrefix(line, "// +") ||
-			strings.HasPrefix(line, "// //") || obeyed.MatchString(line) {
+			strings.HasPrefix(line, "// //") || obeyed.MatchString(line) ||
+			schema.ForTools(strings.TrimPrefix(line, "// ")) {
 			line = "// The line: " + strings.TrimPrefix(line, "// ")
 		}
 		b.WriteString(line + "\n")

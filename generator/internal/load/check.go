@@ -99,6 +99,7 @@ func (c *checker) run() error {
 			return err
 		}
 	}
+	c.prog.cycles()
 	return nil
 }
 

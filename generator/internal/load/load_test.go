@@ -3,6 +3,7 @@ package load_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"go/types"
 	"os"
 	"path/filepath"
@@ -357,8 +358,52 @@ var _ jose.Signature
 	}
 }
 
+// A package that ... leaves out for the name of a folder is a root if a main package imports it.
+func TestSkippedPackagesOfProgramsAreRoots(t *testing.T) {
+	const text = `
+-- cmd/main.go --
+package main
+
+import _ "example.com/scratch/lib"
+
+func main() {}
+-- lib/lib.go --
+package lib
+
+import _ "example.com/scratch/_x/inner"
+-- _x/inner/inner.go --
+package inner
+
+import _ "example.com/scratch/lib/testdata/tools"
+-- lib/testdata/tools/tools.go --
+package tools
+-- testdata/unused/unused.go --
+package unused
+-- other/other.go --
+package other
+
+import _ "example.com/scratch/testdata/unused"
+`
+	for patterns, want := range map[string]string{
+		"./...":                   "_x/inner cmd lib lib/testdata/tools other",
+		"example.com/scratch/...": "_x/inner cmd lib lib/testdata/tools other",
+		"./cmd/... ./lib/...":     "cmd lib lib/testdata/tools",
+		"./lib/...":               "lib",
+		"./cmd":                   "cmd",
+		"./cmd ./_x/inner":        "_x/inner cmd",
+	} {
+		var got []string
+		for _, root := range loadtest.Load(t, files(text), strings.Fields(patterns)...).Roots {
+			got = append(got, strings.TrimPrefix(root.Path, "example.com/scratch/"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", patterns, got, want)
+		}
+	}
+}
+
 func TestImportCyclesAreReportedNotFollowed(t *testing.T) {
-	prog := loadtest.Load(t, files(`
+	const text = `
 -- a/a.go --
 package a
 
@@ -368,18 +413,40 @@ type A struct{ B b.B }
 -- b/b.go --
 package b
 
-import "example.com/scratch/a"
+import "example.com/scratch/c"
 
-type B struct{ A *a.A }
-`))
-	var all []string
-	for _, pkg := range prog.Imports(prog.Roots[0]) {
-		for _, e := range pkg.TypeErrors {
-			all = append(all, e.Message)
+type B struct{ C *c.C }
+-- c/c.go --
+package c
+
+import (
+	"example.com/scratch/a"
+	"example.com/scratch/b"
+)
+
+type C struct {
+	A *a.A
+	B *b.B
+}
+-- d/d.go --
+package d
+
+import _ "example.com/scratch/c"
+`
+	const want = "a.go:3:8: import cycle not allowed: example.com/scratch/a imports " +
+		"example.com/scratch/b imports example.com/scratch/c imports example.com/scratch/a\n"
+	for _, patterns := range []string{"./...", "./a", "./b", "./c", "./d", "./c ./a", "./b ./c"} {
+		prog := loadtest.Load(t, files(text), strings.Fields(patterns)...)
+		var got strings.Builder
+		for _, pkg := range prog.Imports(prog.Roots[0]) {
+			for _, e := range pkg.TypeErrors {
+				fmt.Fprintf(&got, "%s:%d:%d: %s\n", filepath.Base(e.Pos.File), e.Pos.Line, e.Pos.Col,
+					e.Message)
+			}
 		}
-	}
-	if !strings.Contains(strings.Join(all, "\n"), "import cycle not allowed") {
-		t.Errorf("got %q", all)
+		if got.String() != want {
+			t.Errorf("%s: got %swant %s", patterns, got.String(), want)
+		}
 	}
 }
 

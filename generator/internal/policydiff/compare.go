@@ -23,7 +23,8 @@ const (
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Subject is "tool", "prompt", "resource", "value", "role", "server" or "handler".
+	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "server" or
+	// "handler".
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
 	Name string `json:"name"`
@@ -68,6 +69,8 @@ func printable(s string) string {
 type comparison struct {
 	before, after []*Manifest
 	changes       []Change
+	// gone and fresh are what only one set has: items, values and handlers.
+	gone, fresh []key
 	// roles are what the callers of roles gain or lose that only one hierarchy has.
 	roles map[roleKey][]string
 }
@@ -118,15 +121,23 @@ func (c *comparison) compare(original *Manifest) []Change {
 		c.item(p[0], p[1])
 		if p[0].Handler != p[1].Handler {
 			c.taken(p[1])
+			c.newHandler(p[0], p[1])
 		}
+		c.names(p[0], p[1])
+		c.uris(p[0], p[1])
 	}
 	for _, i := range added {
 		c.one(Added, i, c.after)
 		c.taken(i)
+		c.names(nil, i)
+		c.uris(nil, i)
+		c.newItem(i)
 	}
 	for _, i := range removed {
 		c.one(Removed, i, c.before)
+		c.goneItem(i)
 	}
+	c.replaced()
 	for key, names := range c.roles {
 		what := map[Kind]string{Widened: "a new role, which may use ",
 			Narrowed: "no role of the hierarchy any more, which could use "}[key.kind]
@@ -290,23 +301,43 @@ func (c *comparison) item(a, b *Item) {
 	before, after := hierarchies(a.of, b.of, c.before, c.after)
 	tool := c.access(b, b.kind, b.id(), before, after,
 		func(caller string) need { return a.sameGrants(b).needs(caller, before) },
-		func(caller string) need { return b.needs(caller, after) }, nil)
+		func(caller string) need { return b.needs(caller, after) }, nil, "")
 	c.values(a, b, before, after, tool)
 	c.contract(a, b)
 }
 
-// taken compares an item with the one that had its handler before, under another name.
+// taken compares an item with the one that had its handler before, under another name or as another
+// kind, and with one of another kind that had its name. Models call tools, and people or clients
+// choose prompts and resources: a tool that was none before is a widening for all its callers.
 func (c *comparison) taken(b *Item) {
 	for _, a := range items(c.before) {
-		if a.kind != b.kind || a.of.Package != b.of.Package || a.Handler != b.Handler {
+		handler := a.of.Package == b.of.Package && a.Handler == b.Handler
+		if !handler && (a.kind == b.kind || a.Name != b.Name ||
+			a.of.Server.Name != b.of.Server.Name || c.remains(a)) {
 			continue
 		}
 		a, b := precise(a, b)
 		before, after := hierarchies(a.of, b.of, c.before, c.after)
-		c.access(b, b.kind, b.id()+" with the handler of "+a.id(), before, after,
-			func(caller string) need { return a.sameGrants(b).needs(caller, before) },
-			func(caller string) need { return b.needs(caller, after) }, nil)
+		current := func(caller string) need { return b.needs(caller, after) }
+		if b.kind == "tool" && a.kind != "tool" {
+			c.access(b, b.kind, b.id(), before, after, func(string) need { return nil }, current, nil,
+				", as a tool in place of the "+a.kind+" "+a.id())
+			continue
+		}
+		of := a.id()
+		if a.kind != b.kind {
+			of = "the " + a.kind + " " + of
+		}
+		c.access(b, b.kind, b.id()+" with the handler of "+of, before, after,
+			func(caller string) need { return a.sameGrants(b).needs(caller, before) }, current, nil, "")
 	}
+}
+
+// remains reports whether the newer set has an item of the same name and kind.
+func (c *comparison) remains(a *Item) bool {
+	return slices.ContainsFunc(items(c.after), func(i *Item) bool {
+		return i.kind == a.kind && i.id() == a.id() && i.of.Server.Name == a.of.Server.Name
+	})
 }
 
 // sameGrants returns the item with the grants of a renamed argument under its new name: the old
@@ -332,10 +363,11 @@ func (i *Item) sameGrants(b *Item) *Item {
 }
 
 // access reports which callers gain or lose, one change for all that gain or lose the same. It
-// leaves out what is in seen, and returns what it found.
+// leaves out what is in seen, and returns what it found. With a condition, it reports only callers
+// that gain, and writes the condition after them.
 func (c *comparison) access(
 	i *Item, subject, name string, before, after []string, old, current func(string) need,
-	seen map[string]bool,
+	seen map[string]bool, condition string,
 ) map[string]bool {
 	callers := append([]string{anonymous, noRole}, sorted(slices.Concat(before, after))...)
 	slices.SortStableFunc(callers[2:], func(a, b string) int {
@@ -354,7 +386,8 @@ func (c *comparison) access(
 	for _, caller := range callers {
 		x, y := old(caller), current(caller)
 		for _, kind := range []Kind{Widened, Narrowed} {
-			if kind == Widened && !y.exceeds(x) || kind == Narrowed && !x.exceeds(y) {
+			if kind == Widened && !y.exceeds(x) ||
+				kind == Narrowed && (condition != "" || !x.exceeds(y)) {
 				continue
 			}
 			g := group{kind, x.words(), y.words()}
@@ -377,7 +410,7 @@ func (c *comparison) access(
 	for _, g := range groups {
 		c.changes = append(c.changes, Change{Kind: g.kind, Subject: subject, Name: name,
 			Package: i.of.Package, Callers: by[g], Before: g.before, After: g.after,
-			Message: fmt.Sprintf("%s: %s, now %s", who(by[g], common), g.before, g.after),
+			Message: fmt.Sprintf("%s: %s, now %s%s", who(by[g], common), g.before, g.after, condition),
 			File:    i.of.File, Line: i.line})
 	}
 	return found
@@ -389,52 +422,4 @@ func position(role string, before, after []string) int {
 		return i
 	}
 	return len(after) + slices.Index(before, role)
-}
-
-// values compares the rules of values. A value without a rule needs what its tool needs.
-func (c *comparison) values(a, b *Item, before, after []string, tool map[string]bool) {
-	for _, argument := range sorted(slices.Concat(a.ruled(), b.ruled())) {
-		var values []string
-		for _, v := range slices.Concat(a.Values, b.Values) {
-			if v.Argument == argument {
-				values = append(values, v.Value)
-			}
-		}
-		for _, value := range sorted(values) {
-			name := b.id() + " " + argument + "=" + value
-			later, earlier := a.follows(b, argument, value), b.follows(a, argument, value)
-			needs := func(i *Item, argument string, roles []string) func(string) need {
-				access := i.Access
-				if v := i.value(argument, value); v != nil {
-					access = v.Access
-				}
-				access.Allow = b.Access.Allow
-				return func(caller string) need { return access.of(caller, roles) }
-			}
-			switch was, is := a.accepts(earlier, value), b.accepts(later, value); {
-			case was && is:
-				c.access(b, "value", name, before, after, needs(a, earlier, before),
-					needs(b, later, after), tool)
-			case is:
-				c.value(Added, b, name, needs(b, later, after), after)
-			default:
-				c.value(Removed, b, name, needs(a, earlier, before), before)
-			}
-		}
-	}
-}
-
-func (c *comparison) value(
-	kind Kind, i *Item, name string, needs func(string) need, roles []string,
-) {
-	callers := append([]string{anonymous, noRole}, roles...)
-	may := slices.DeleteFunc(slices.Clone(callers), func(caller string) bool {
-		return len(needs(caller)) == 0
-	})
-	text := "no caller may send it"
-	if len(may) > 0 {
-		text = who(may, callers) + ": " + needs(may[len(may)-1]).words()
-	}
-	c.changes = append(c.changes, Change{Kind: kind, Subject: "value", Name: name,
-		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})
 }

@@ -164,15 +164,63 @@ func (i *Item) value(argument, value string) *Value {
 	return nil
 }
 
-// values are the strings of an enum, and none for any other argument.
-func (s schema) values(argument string) (values []string) {
-	line := s["/"+escape(argument)]
+// maxDepth bounds the parts of a schema within each other.
+const maxDepth = 10
+
+// values are the strings that an argument names as its values, and none for any other argument.
+func (s schema) values(argument string) []string {
+	values, _ := s.strings(s["/"+escape(argument)], maxDepth)
+	return values
+}
+
+// strings returns the strings that a line names as values of an argument or of its items, and
+// whether any other string is accepted too. Beyond a depth, it accepts any.
+func (s schema) strings(line keywords, depth int) (values []string, open bool) {
+	if depth == 0 {
+		return nil, true
+	}
 	var ref string
 	if json.Unmarshal(line["$ref"], &ref) == nil {
 		line = s[strings.TrimPrefix(ref, "#/")]
 	}
-	_ = json.Unmarshal(line["enum"], &values) // not a list of strings: no values with rules
-	return values
+	var enum []any
+	if value := line["const"]; value != nil {
+		enum = []any{nil}
+		_ = json.Unmarshal(value, &enum[0]) // a manifest is JSON
+	}
+	if line["enum"] != nil {
+		_ = json.Unmarshal(line["enum"], &enum) // no list: no values
+	}
+	if line == nil || enum != nil {
+		for _, value := range enum {
+			if text, ok := value.(string); ok {
+				values = append(values, text)
+			}
+		}
+		return values, false
+	}
+	var parts []keywords
+	for _, key := range []string{"anyOf", "oneOf"} {
+		var some []keywords
+		_ = json.Unmarshal(line[key], &some) // none, or a list
+		parts = append(parts, some...)
+	}
+	if len(parts) == 0 {
+		kinds := types(line["type"])
+		open = slices.Contains(kinds, "string")
+		if slices.Contains(kinds, "array") && line["type"] != nil {
+			var items keywords
+			if json.Unmarshal(line["items"], &items) != nil {
+				items = keywords{}
+			}
+			parts = append(parts, items)
+		}
+	}
+	for _, part := range parts {
+		more, any := s.strings(part, depth-1)
+		values, open = append(values, more...), open || any
+	}
+	return values, open
 }
 
 // escape writes a name as a token of a JSON Pointer (RFC 6901).
@@ -180,12 +228,16 @@ func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
+// open reports whether an argument accepts any string.
+func (s schema) open(argument string) bool {
+	line, known := s["/"+escape(argument)]
+	_, open := s.strings(line, maxDepth)
+	return known && open
+}
+
 // accepts reports whether an argument may have a value.
 func (i *Item) accepts(argument, value string) bool {
-	line, known := i.Input["/"+escape(argument)]
-	open := known && line["enum"] == nil && line["$ref"] == nil &&
-		slices.Contains(types(line["type"]), "string")
-	return open || i.value(argument, value) != nil ||
+	return i.value(argument, value) != nil || i.Input.open(argument) ||
 		slices.Contains(i.Input.values(argument), value)
 }
 

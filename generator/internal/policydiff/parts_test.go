@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,10 +46,12 @@ func TestEveryFieldOfAManifestIsCompared(t *testing.T) {
 	}
 }
 
-// TestRepositoryDoesNotDifferFromItself reads all manifests below the root in one set.
+// TestRepositoryDoesNotDifferFromItself reads the manifests of several modules in one set.
 func TestRepositoryDoesNotDifferFromItself(t *testing.T) {
 	t.Chdir(testrepo.Root(t))
-	set, err := policydiff.Load(context.Background(), policydiff.Source{})
+	set, err := policydiff.Load(context.Background(), policydiff.Source{Dirs: []string{"./...",
+		"./examples/...", "./examples/team/...", "./examples/inventory/...",
+		"./examples/workspace/...", "./runtime/sandbox/..."}})
 	if err != nil || len(set) < 8 {
 		t.Fatal(len(set), err)
 	}
@@ -102,6 +105,98 @@ func TestFoldersRestrictTheWorkingTree(t *testing.T) {
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q: %v, want %s, %v", patterns, got, want, err)
 		}
+	}
+}
+
+// TestFoldersAreThoseOfTheGoCommand has folders that ./... skips. Main packages import some. The
+// working tree and a commit have the same ones.
+func TestFoldersAreThoseOfTheGoCommand(t *testing.T) {
+	env := testrepo.GitEnv(t)
+	t.Chdir(t.TempDir())
+	git := func(args ...string) {
+		t.Helper()
+		command := exec.Command("git", append([]string{"-c", "user.name=n",
+			"-c", "user.email=n@example.com"}, args...)...)
+		command.Env = env
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for file, text := range map[string]string{
+		"go.mod":              "module example.com/m\n\ngo 1.26\n\nignore (\n\t./old\n\tweb\n)\n",
+		"cmd/main.go":         "package main\n\nimport _ \"example.com/m/lib\"\n",
+		"lib/lib.go":          "package lib\n\nimport _ \"example.com/m/_x/tools\"\n",
+		"lib/lib_test.go":     "package lib\n\nimport _ \"example.com/m/testdata/tests\"\n",
+		"_x/tools/tools.go":   "package tools\n\nimport _ \"example.com/m/lib/testdata/more\"\n",
+		"other/other.go":      "package other\n\nimport _ \"example.com/m/testdata/library\"\n",
+		"gen/gen.go":          "//go:build ignore\n\npackage main\n\nimport _ \"example.com/m/testdata/gen\"\n",
+		"app/app.go":          "//go:build linux\n\npackage main\n\nimport _ \"example.com/m/old/tools\"\n",
+		"nested/go.mod":       "module example.com/nested\n",
+		"nested/main.go":      "package main\n\nimport _ \"example.com/nested/testdata/t\"\n",
+		"nested/deep/go.mod":  "module example.com/deep\n",
+		"cmd/bad/bad.go":      "package main\n\nimport (\n",
+		"testdata/m/main.go":  "package main\n\nimport _ \"example.com/m/testdata/unserved\"\n",
+		"lib/web/web_test.go": "package web\n",
+	} {
+		writeFile(t, file, text)
+	}
+	for _, folder := range []string{".", "lib", "_x/tools", "lib/testdata/more", "testdata/tests",
+		"testdata/library", "testdata/gen", "testdata/unserved", "old", "old/tools", "lib/web/a",
+		"nested", "nested/testdata/t", "nested/deep", "vendor/v", ".hidden"} {
+		writeFile(t, folder+"/mcp.manifest.json",
+			`{"manifest": 2, "package": "`+folder+`"}`)
+	}
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-qm", "one")
+	git("worktree", "add", "-q", "tree/of")
+	for patterns, want := range map[string]string{
+		"./...":              ". _x/tools lib lib/testdata/more old/tools",
+		"./lib/...":          "lib",
+		"./lib/... ./cmd":    "lib lib/testdata/more",
+		"./nested/...":       "nested nested/testdata/t",
+		"./nested/deep/...":  "nested/deep",
+		"./testdata/...":     "testdata/gen testdata/library testdata/tests testdata/unserved",
+		"./old/... ./vendor": "old old/tools",
+		"./vendor/v":         "vendor/v",
+	} {
+		for _, from := range []string{"", "HEAD"} {
+			set, err := policydiff.Load(t.Context(), policydiff.Source{From: from,
+				Dirs: strings.Fields(patterns)})
+			var got []string
+			for _, m := range set {
+				got = append(got, m.Package)
+				if want := filepath.ToSlash(filepath.Join(m.Package, "mcp.manifest.json")); want != m.File {
+					t.Errorf("%s, want %s", m.File, want)
+				}
+			}
+			if slices.Sort(got); err != nil || strings.Join(got, " ") != want {
+				t.Errorf("%s of %q: %v, want %s, %v", patterns, from, got, want, err)
+			}
+		}
+	}
+	// Without a module around them, modules are no nested ones, and worktrees are left out still.
+	if err := os.Remove("go.mod"); err != nil {
+		t.Fatal(err)
+	}
+	set, err := policydiff.Load(t.Context(), policydiff.Source{})
+	var got []string
+	for _, m := range set {
+		got = append(got, m.Package)
+	}
+	if want := ". lib lib/web/a nested nested/testdata/t old old/tools"; err != nil ||
+		strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s, %v", got, want, err)
+	}
+}
+
+func writeFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 

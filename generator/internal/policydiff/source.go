@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -28,7 +30,9 @@ type Source struct {
 }
 
 // Load reads the manifests of a source. It skips folders that the go command skips for "./...":
-// vendor, testdata, and those whose names begin with "." or "_". It checks nothing out.
+// vendor, testdata, those whose names begin with "." or "_", those that go.mod ignores, and other
+// modules and git worktrees. It reads a package there nevertheless if a main package imports it. It
+// checks nothing out.
 func Load(ctx context.Context, s Source) (set []*Manifest, err error) {
 	dirs := s.Dirs
 	if len(dirs) == 0 {
@@ -74,93 +78,155 @@ func readFile(file string) (*Manifest, error) {
 
 // tree reads the manifests on the disk.
 func tree(dirs []string) (set []*Manifest, err error) {
-	var files []string
+	var found selection
+	disk := folders{has: func(file string) bool {
+		_, err := os.Lstat(filepath.FromSlash(file))
+		return err == nil
+	}, goFiles: func(folder string) (files []string) {
+		entries, _ := os.ReadDir(filepath.FromSlash(folder)) // the go command reports it
+		for _, entry := range entries {
+			if isSource(entry.Name()) && entry.Type().IsRegular() {
+				files = append(files, path.Join(folder, entry.Name()))
+			}
+		}
+		return files
+	}, read: func(files []string) (texts [][]byte, err error) {
+		for _, file := range files {
+			text, err := os.ReadFile(filepath.FromSlash(file))
+			if err != nil {
+				return nil, err
+			}
+			texts = append(texts, text)
+		}
+		return texts, nil
+	}}
+	names := map[string]string{} // as the pattern has them, by absolute folder
 	for _, dir := range dirs {
 		dir, below := strings.CutSuffix(dir, "/...")
-		err := filepath.WalkDir(filepath.FromSlash(dir), func(
-			file string, entry fs.DirEntry, err error,
-		) error {
+		start, err := filepath.Abs(filepath.FromSlash(dir))
+		if err != nil {
+			return nil, err
+		}
+		p := disk.pattern(filepath.ToSlash(start))
+		err = filepath.WalkDir(start, func(file string, entry fs.DirEntry, err error) error {
+			folder := filepath.ToSlash(file)
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir():
-				if filepath.Clean(file) != filepath.Clean(filepath.FromSlash(dir)) &&
-					(!below || skipped(entry.Name())) {
-					return fs.SkipDir
-				}
-			case entry.Name() == manifestName:
-				files = append(files, filepath.Clean(file))
+			case !entry.IsDir():
+				return nil
+			case file != start && (!below || p.match(folder) == outside):
+				return fs.SkipDir
 			}
-			return nil
+			rel, err := filepath.Rel(start, file)
+			names[folder] = path.Join(dir, filepath.ToSlash(rel))
+			found.add(disk, folder, p.match(folder))
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	for _, file := range sorted(files) {
-		m, err := readFile(file)
-		if err != nil {
+	list, err := found.served(disk)
+	for _, folder := range list {
+		var m *Manifest
+		if m, err = readFile(path.Join(names[folder], manifestName)); err != nil {
 			return nil, err
 		}
 		set = append(set, m)
 	}
-	return set, nil
-}
-
-// skipped reports whether the pattern ./... skips a folder.
-func skipped(folder string) bool {
-	return folder == "vendor" || folder == "testdata" || strings.HasPrefix(folder, ".") ||
-		strings.HasPrefix(folder, "_")
+	return set, err
 }
 
 // ref reads the manifests of a commit, by paths relative to the working directory.
 func ref(ctx context.Context, name string, dirs []string) (set []*Manifest, err error) {
-	commit, err := git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options",
+	commit, err := git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options",
 		name+"^{commit}")
 	if err != nil {
 		return nil, fmt.Errorf("%q is neither a file nor a commit of this git repository; a "+
 			"shallow clone may lack it: %w", name, err)
 	}
 	id := strings.TrimSpace(string(commit))
-	prefix, err := git(ctx, "rev-parse", "--show-prefix")
+	prefix, err := git(ctx, nil, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
 	}
-	list, err := git(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", id)
+	list, err := git(ctx, nil, "ls-tree", "-r", "-z", "--name-only", "--full-tree", id)
 	if err != nil {
 		return nil, err
 	}
 	within := strings.TrimSpace(string(prefix)) // ends with a slash, or is empty
-	for file := range strings.SplitSeq(string(list), "\x00") {
-		if path.Base(file) != manifestName || !slices.ContainsFunc(dirs,
-			func(dir string) bool { return matches(path.Join(within, dir), path.Dir(file)) }) {
-			continue
+	files := map[string][]string{}              // by folder
+	for file := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
+		files[path.Dir(file)] = append(files[path.Dir(file)], path.Base(file))
+	}
+	tree := folders{has: func(file string) bool {
+		return slices.Contains(files[path.Dir(file)], path.Base(file))
+	}, goFiles: func(folder string) (list []string) {
+		for _, name := range files[folder] {
+			if isSource(name) {
+				list = append(list, path.Join(folder, name))
+			}
 		}
-		text, err := git(ctx, "cat-file", "blob", id+":"+file)
-		if err != nil {
-			return nil, err
+		return list
+	}, read: func(files []string) ([][]byte, error) { return blobs(ctx, id, files) }}
+	var found selection
+	for _, dir := range dirs {
+		dir, below := strings.CutSuffix(path.Join(within, dir), "...")
+		p := tree.pattern(path.Clean(dir))
+		for folder := range files {
+			if below || folder == p.base {
+				found.add(tree, folder, p.match(folder))
+			}
 		}
-		m, err := Read(relative(within, file), text)
+	}
+	served, err := found.served(tree)
+	if err != nil {
+		return nil, err
+	}
+	for i, folder := range served {
+		served[i] = path.Join(folder, manifestName)
+	}
+	texts, err := blobs(ctx, id, served)
+	for i, text := range texts {
+		m, err := Read(relative(within, served[i]), text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		set = append(set, m)
 	}
-	return set, nil
+	return set, err
 }
 
-// matches reports whether a folder fits a pattern; both are relative to the root.
-func matches(pattern, folder string) bool {
-	dir, below := strings.CutSuffix(pattern, "...")
-	dir = path.Clean(dir)
-	if dir == folder {
-		return true
+// blobs returns the contents of files of a commit.
+func blobs(ctx context.Context, commit string, files []string) (texts [][]byte, err error) {
+	if len(files) == 0 {
+		return nil, nil
 	}
-	rest, inside := strings.CutPrefix(folder, dir+"/")
-	if dir == "." {
-		rest, inside = folder, true
+	var names strings.Builder
+	for _, file := range files {
+		if strings.Contains(file, "\n") {
+			return nil, fmt.Errorf("%q has a line break in its name: rename the folder", file)
+		}
+		names.WriteString(commit + ":" + file + "\n")
 	}
-	return below && inside && !slices.ContainsFunc(strings.Split(rest, "/"), skipped)
+	out, err := git(ctx, strings.NewReader(names.String()), "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		line, rest, _ := bytes.Cut(out, []byte("\n"))
+		fields := bytes.Fields(line)
+		size := -1
+		if len(fields) == 3 {
+			size, _ = strconv.Atoi(string(fields[2])) // git writes a number
+		}
+		if size < 0 || size+1 > len(rest) {
+			return nil, fmt.Errorf("git cat-file: %s: %s", file, line)
+		}
+		texts, out = append(texts, rest[:size]), rest[size+1:]
+	}
+	return texts, nil
 }
 
 // relative is a file of the repository, relative to a folder of it.
@@ -171,10 +237,10 @@ func relative(within, file string) string {
 	return file
 }
 
-func git(ctx context.Context, args ...string) ([]byte, error) {
+func git(ctx context.Context, in io.Reader, args ...string) ([]byte, error) {
 	var errs bytes.Buffer
 	command := exec.CommandContext(ctx, "git", args...)
-	command.Stderr = &errs
+	command.Stdin, command.Stderr = in, &errs
 	out, err := command.Output()
 	if err != nil {
 		// An exec.ExitError would be the exit code of the command.

@@ -3,13 +3,17 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/report"
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 var findings = []report.Finding{
@@ -138,6 +142,83 @@ func TestSARIFMessagesHaveNoLinks(t *testing.T) {
 			Message: text, Cure: text}})
 		if strings.Contains(got, "](") || strings.Count(got, "] (") != 2 {
 			t.Errorf("%s: %s", text, got)
+		}
+	}
+}
+
+// TestSARIFColumnsAreCharacters has a line whose characters have several bytes. A column behind the
+// end and a file that does not exist keep theirs.
+func TestSARIFColumnsAreCharacters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a.go", []byte("package a\n\nfunc größe𝒳(x int)\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		file               string
+		line, column, want int
+	}{{"a.go", 3, 1, 1}, {"a.go", 3, 9, 9}, {"a.go", 3, 18, 13}, {"a.go", 3, 99, 99},
+		{"a.go", 9, 4, 4}, {"a.go", 3, 0, 0}, {"missing.go", 1, 7, 7}} {
+		got := written(t, report.SARIF, []report.Finding{{Code: "MCP001", Level: report.Error,
+			File: test.file, Line: test.line, Column: test.column}})
+		var log struct {
+			Runs []struct {
+				ColumnKind string
+				Results    []struct {
+					Locations []struct {
+						PhysicalLocation struct{ Region struct{ StartColumn int } }
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(got), &log); err != nil {
+			t.Fatal(err)
+		}
+		column := log.Runs[0].Results[0].Locations[0].PhysicalLocation.Region.StartColumn
+		if column != test.want || log.Runs[0].ColumnKind != "unicodeCodePoints" {
+			t.Errorf("%+v: column %d, %s", test, column, log.Runs[0].ColumnKind)
+		}
+	}
+}
+
+// TestSARIFRulesAreDescribed follows the helpUri of each rule to a heading of the page.
+func TestSARIFRulesAreDescribed(t *testing.T) {
+	codes := []string{"stale", "widened", "added", "narrowed", "removed", "changed", "missing"}
+	for _, e := range diag.Codes() {
+		codes = append(codes, string(e.Code))
+	}
+	anchor := strings.NewReplacer(" ", "-", "`", "")
+	for _, code := range codes {
+		var log struct {
+			Runs []struct {
+				Tool struct {
+					Driver struct {
+						Rules []struct {
+							ID                     string
+							ShortDescription, Help struct{ Text string }
+							HelpURI                string
+						}
+					}
+				}
+			}
+		}
+		got := written(t, report.SARIF, []report.Finding{{Code: code, Level: report.Error}})
+		if err := json.Unmarshal([]byte(got), &log); err != nil {
+			t.Fatal(err)
+		}
+		rule := log.Runs[0].Tool.Driver.Rules[0]
+		uri, found := strings.CutPrefix(rule.HelpURI, "https://github.com/mcpgen/mcpgen/blob/main/")
+		file, heading, _ := strings.Cut(uri, "#")
+		text, err := os.ReadFile(filepath.Join(testrepo.Root(t), file))
+		if err != nil || !found || rule.ShortDescription.Text == "" || rule.Help.Text == "" {
+			t.Errorf("%s: %+v, %v", code, rule, err)
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			line = anchor.Replace(strings.ToLower(strings.Trim(line, "# \n")))
+			found = found && line != heading
+		}
+		if found && heading != "" {
+			t.Errorf("%s: no heading %s", code, rule.HelpURI)
 		}
 	}
 }

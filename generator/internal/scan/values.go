@@ -170,7 +170,7 @@ func (t *reading) structured(out *types.Var) {
 	}
 	for i := range problems {
 		p := &problems[i]
-		if strings.HasSuffix(p.Cure, schema.ByHand) && !strings.ContainsAny(p.Path, ".[") {
+		if strings.Contains(p.Cure, schema.ByHand) && !strings.ContainsAny(p.Path, ".[") {
 			p.Cure += ", or output=none for a result"
 		}
 	}

@@ -149,45 +149,54 @@ func (p *pass) declared(t types.Type, at place) *jsonschema.Schema {
 	return s
 }
 
-const declareCure = "write //mcp:type "
+const declareCure = "//mcp:type "
 
-// proposed is the cure for a type of another module with JSON methods of its own: the directive
-// with the schema that the type's name and methods suggest.
-func (p *pass) proposed(n *types.Named) string {
-	form := "string"
-	name := n.Obj().Name()
+// form is the schema that a type with methods of its own suggests by its methods and its kind. It
+// is empty for other structs, which may be objects: only their authors have the properties.
+func (p *pass) form(n *types.Named) string {
 	_, own := p.opaque(n)
-	basic, _ := n.Underlying().(*types.Basic)
-	switch {
-	case strings.EqualFold(name, "date"):
-		form = "string,format=date"
-	case strings.EqualFold(name, "uuid"):
-		form = "string,format=uuid"
-	case isTime(n):
-		form = "string,format=date-time"
-	case p.has(n, marshalText, byPointer), p.has(n, unmarshalText, byPointer):
-	case basic == nil:
-		switch u := n.Underlying().(type) {
-		case *types.Struct:
-			if !own || hasNames(u) {
-				form = "object"
-			}
-		case *types.Map:
-			form = "object"
-		case *types.Slice, *types.Array:
-			if !own { // a list that writes itself is mostly a text
-				form = "array"
-			}
+	text := p.has(n, marshalText, byPointer) || p.has(n, unmarshalText, byPointer)
+	switch u := n.Underlying().(type) {
+	case *types.Struct:
+		switch {
+		case isTime(n):
+			return "string,format=date-time"
+		case !text:
+			return ""
 		}
-	case basic.Info()&types.IsBoolean != 0:
-		form = "boolean"
-	case basic.Info()&types.IsInteger != 0:
-		form = "integer"
-	case basic.Info()&types.IsNumeric != 0:
-		form = "number"
+	case *types.Map:
+		return "object"
+	case *types.Slice, *types.Array:
+		if !own { // a list that writes itself is mostly a text
+			return "array"
+		}
+	case *types.Basic:
+		switch info := u.Info(); {
+		case text:
+		case info&types.IsBoolean != 0:
+			return "boolean"
+		case info&types.IsInteger != 0:
+			return "integer"
+		case info&types.IsNumeric != 0:
+			return "number"
+		}
 	}
-	return declareCure + gotype.Plain(n) + " schema=" + form +
-		" in the package doc, with the JSON representation of the type, " + ByHand
+	return "string"
+}
+
+// proposed is the cure for a type of another module with JSON methods of its own. A struct has a
+// type of the author or a schema by hand first.
+func (p *pass) proposed(n *types.Named) string {
+	write := func(form string) string {
+		return "write " + declareCure + gotype.Plain(n) + " schema=" + form + " in the package doc"
+	}
+	if form := p.form(n); form != "" {
+		return write(form) + ", with the JSON representation of the type, " + ByHand
+	}
+	if _, own := p.opaque(n); !own || hasNames(n.Underlying().(*types.Struct)) {
+		return foreignCure
+	}
+	return foreignCure + "; if its JSON is a string, " + write("string")
 }
 
 // hasNames reports a struct with a field that is named for JSON.
@@ -216,16 +225,26 @@ func isTime(n *types.Named) bool {
 }
 
 // declaring is the cure for a type with its own JSON methods: a tag where a field has the
-// type itself, another type elsewhere.
+// type itself, //mcp:type where that is possible, another type elsewhere.
 func (p *pass) declaring(t types.Type, at place) string {
-	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) && n.TypeArgs().Len() == 0 {
+	n, named := t.(*types.Named)
+	foreign := named && p.foreign(n.Obj())
+	if foreign && n.TypeArgs().Len() == 0 {
 		return p.proposed(n)
 	}
-	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
-		return `declare the JSON type in the field's tag, for example jsonschema:"type=string", ` + ByHand
+	all := ""
+	if named && n.TypeArgs().Len() == 0 && n.Obj().Pkg() != nil &&
+		n.Obj().Parent() == n.Obj().Pkg().Scope() && p.form(n) != "" &&
+		(p.dir == encoding || at.path != n.Obj().Name()) { // the arguments of a tool are an object
+		all = "write " + declareCure + gotype.Plain(n) + " schema=" + p.form(n) +
+			" in the package doc, "
 	}
-	if n, ok := t.(*types.Named); ok && p.foreign(n.Obj()) {
+	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
+		return `declare the JSON type in the field's tag, for example jsonschema:"type=string", ` +
+			all + ByHand
+	}
+	if foreign {
 		return foreignCure
 	}
-	return "use a type without the method, " + ByHand
+	return "use a type without the method, " + all + ByHand
 }

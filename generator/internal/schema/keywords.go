@@ -239,9 +239,17 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	}
 	was := s.Type
 	if was == "string" {
-		if basic, ok := k.typ.Underlying().(*types.Basic); ok && basic.Info()&types.IsString != 0 {
+		basic, ok := element0(k.typ).Underlying().(*types.Basic)
+		switch {
+		case !ok || basic.Info()&types.IsString == 0:
+		case k.field.v == nil || !k.foreign(k.field.v):
 			k.bad("remove the string option",
 				"the string option of the json tag quotes a string twice")
+		default: // a string with a JSON string in it, as encoding/json has it
+			s.Format, s.Enum, s.Examples = "", nil, nil
+			if k.limits {
+				s.Pattern = QuotedPattern
+			}
 		}
 		return
 	}

@@ -64,6 +64,7 @@ func (p *pass) isByte(elem types.Type) bool {
 const (
 	SignedPattern   = "^(0|-?[1-9][0-9]*)$"
 	UnsignedPattern = "^(0|[1-9][0-9]*)$"
+	QuotedPattern   = `^"([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*"$` // a JSON string
 	NumberPattern   = `^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`
 )
 

@@ -148,10 +148,15 @@ func (p *pass) special(t types.Type, at place) (*jsonschema.Schema, bool) {
 		return &jsonschema.Schema{}, true
 	}
 	if m, ok := p.opaque(t); ok {
-		p.problem(UnsupportedType, at,
-			fmt.Sprintf("%s has its own %s, so its JSON representation is unknown", gotype.Plain(t),
-				m.name),
-			p.declaring(t, at))
+		has, cure := "its own "+m.name, p.declaring(t, at)
+		if from := p.promoted(t, m); from != nil {
+			has = m.name + " from the embedded " + gotype.Plain(from)
+			if n, ok := t.(*types.Named); !ok || !p.foreign(n.Obj()) {
+				cure = "give the embedded field a name, " + cure
+			}
+		}
+		p.problem(UnsupportedType, at, fmt.Sprintf(
+			"%s has %s, so its JSON representation is unknown", gotype.Plain(t), has), cure)
 		return &jsonschema.Schema{}, true
 	}
 	m := unmarshalText
@@ -192,6 +197,23 @@ func (p *pass) readsByNil(t types.Type, at place, methods ...method) bool {
 		return true
 	}
 	return false
+}
+
+// promoted is the embedded type that a method is declared on, or nil for a method of the type
+// itself.
+func (p *pass) promoted(t types.Type, m method) (from types.Type) {
+	index := p.w.methods.MethodSet(types.NewPointer(t)).Lookup(nil, m.name).Index()
+	for _, i := range index[:len(index)-1] {
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return from
+		}
+		from = s.Field(i).Type()
+		if t = from; p.pointee(t) != nil {
+			t = p.pointee(t)
+		}
+	}
+	return from
 }
 
 // viaNil is the first embedded pointer or interface on the way to a promoted method, or nil.

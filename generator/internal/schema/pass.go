@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"go/types"
 	"strings"
 
@@ -83,7 +84,7 @@ const foreignCure = "use a type of your own instead, " + ByHand
 // handlers can apply.
 func (p *pass) problem(kind ProblemKind, at place, message, cure string) {
 	field, ok := at.obj.(*types.Var)
-	if ok && p.foreign(field) && !strings.HasPrefix(cure, declareCure) {
+	if ok && p.foreign(field) && !strings.Contains(cure, declareCure) {
 		cure = foreignCure
 		if _, isField := at.own.(*types.Var); isField {
 			cure = `hide the field with json:"-", ` + cure
@@ -176,6 +177,21 @@ func (p *pass) reread(t types.Type, at place) {
 	}
 }
 
+// repeats reports whether a type is an element of itself, through any number of types.
+func repeats(t types.Type) bool {
+	for at, seen := t, map[types.Type]bool{}; !seen[at]; at = types.Unalias(at) {
+		seen[at] = true
+		of, ok := at.Underlying().(interface{ Elem() types.Type })
+		if !ok {
+			return false
+		}
+		if at = of.Elem(); len(seen) > 2*depthLimit {
+			return true
+		}
+	}
+	return true
+}
+
 // build makes the schema of a type that has no definition yet.
 func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	t = types.Unalias(t)
@@ -184,8 +200,13 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
 	if p.depth >= depthLimit {
-		p.problem(UnsupportedType, at, "the type refers to itself without end",
-			"break the cycle with a struct, a slice or a map")
+		if repeats(t) {
+			p.problem(UnsupportedType, at, "the type refers to itself without end",
+				"break the cycle with a struct, a slice or a map")
+		} else {
+			p.problem(UnsupportedType, at, fmt.Sprintf("the type has more than %d levels", depthLimit),
+				"use a type with fewer levels, "+ByHand)
+		}
 		return &jsonschema.Schema{}
 	}
 	p.depth++

@@ -63,7 +63,7 @@ func TestTypesWithoutASchemaAreProblemsThatNameTheField(t *testing.T) {
 			"type T int\nfunc (T) MarshalJSON() ([]byte, error) { return nil, nil }\ntype Root " +
 				"struct { A T }", true, "0 Root.A: p.T has its own MarshalJSON"},
 		{"promoted method", "import \"time\"\ntype Root struct { A struct { time.Time } }", false,
-			"0 Root.A: struct{time.Time} has its own UnmarshalJSON"},
+			"0 Root.A: struct{time.Time} has UnmarshalJSON from the embedded time.Time"},
 		{"text on the pointer",
 			"type T struct{}\nfunc (*T) MarshalText() ([]byte, error) { return nil, nil }\ntype " +
 				"Root struct { A T }", true, "0 Root.A: p.T has MarshalText on its pointer"},
@@ -540,6 +540,26 @@ func TestSentencesAreDescriptionsWhateverTheyBeginWith(t *testing.T) {
 	}
 }
 
+// A chain of types has an end, however long it is.
+func TestOnlyCyclesReferToThemselves(t *testing.T) {
+	var chain strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&chain, "type T%d struct { N *T%d }\n", i, i+1)
+	}
+	chain.WriteString("type T300 struct{}\n")
+	for src, want := range map[string]string{
+		chain.String() + "type Root struct { A *T0 }":                 "the type has more than 200 levels",
+		"type Root struct { A " + strings.Repeat("[]", 300) + "int }": "the type has more than 200 levels",
+		"type P *P\ntype Root struct { A P }":                         "the type refers to itself without end",
+		"type P *Q\ntype Q **P\ntype Root struct { A P }":             "the type refers to itself without end",
+	} {
+		problems, _ := problemsOf(t, src, false)
+		if len(problems) != 1 || problems[0].Message != want {
+			t.Errorf("%.40s: %s, want %s", src, problemText(problems), want)
+		}
+	}
+}
+
 func TestEveryProblemOfATypeIsReported(t *testing.T) {
 	problems, _ := problemsOf(t,
 		"type T struct { F func() }\ntype Root struct { A T; B chan int; C int `jsonschema:\"mininum=1\"`; D T }", false)
@@ -597,7 +617,19 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 		"type Root struct { A *T }":           "declare the JSON type in the field's tag",
 		"type Root struct { A []T }":          "use a type without the method",
 		"type Root struct { A map[string]T }": "use a type without the method",
-		"type Root struct { T }":              "use a type without the method",
+		"type Root struct { T }":              "give the embedded field a name, use a type without the method, " + ByHand,
+		// A struct may be an object, so that no schema is proposed.
+		"type M map[string]int\nfunc (*M) UnmarshalJSON([]byte) error { return nil }\n" +
+			"type Root struct { A M }": "declare the JSON type in the field's tag, for example " +
+			"jsonschema:\"type=string\", write //mcp:type p.M schema=object in the package doc, " + ByHand,
+		"type Date [3]int\nfunc (*Date) UnmarshalJSON([]byte) error { return nil }\n" +
+			"type Root struct { A []Date }": "use a type without the method, write //mcp:type p.Date " +
+			"schema=string in the package doc, " + ByHand,
+		"type N int\nfunc (*N) UnmarshalJSON([]byte) error { return nil }\n" +
+			"type Root struct { A []N }": "use a type without the method, write //mcp:type p.N " +
+			"schema=integer in the package doc, " + ByHand,
+		"type UUID struct{ hi, lo int }\nfunc (*UUID) UnmarshalJSON([]byte) error { return nil }\n" +
+			"type Root struct { A []UUID }": "use a type without the method, " + ByHand,
 	} {
 		problems, _ := problemsOf(t, opaque+src, false)
 		if len(problems) != 1 || !strings.HasPrefix(problems[0].Cure, want) {

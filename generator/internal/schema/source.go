@@ -62,22 +62,19 @@ const (
 var (
 	listItem = regexp.MustCompile(`^[ \t]*([-*+•]|[0-9]+[.)])[ \t]`)
 	ownLine  = regexp.MustCompile(`^(#+ |\[[^\]]+\]: )`) // a heading or the target of a link
-	marker   = regexp.MustCompile(`^\+[A-Za-z]`)         // +optional, +kubebuilder:default=1
 )
 
 // Description is a comment as clients read it: each paragraph and each list item is one line.
-// Lists, links, headings and code stay as written. Markers of other generators are left out.
+// Lists, links, headings and code stay as written. Lines for other tools are left out.
 func Description(text string) string {
 	var lines []string
 	const blank, paragraph, item, code, other = 0, 1, 2, 3, 4
 	before := blank
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(prose(text)) {
 		line = strings.TrimRight(line, " \t\n")
 		indented := strings.TrimLeft(line, " \t") != line
 		kind := paragraph
 		switch {
-		case marker.MatchString(line):
-			continue
 		case line == "":
 			kind = blank
 		case listItem.MatchString(line):

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -115,10 +114,6 @@ func commitOf(dir, replace string) string {
 	}
 	git := exec.Command("git", "rev-parse", "--show-prefix", "HEAD")
 	git.Dir = folderOf(dir, replace)
-	// In a hook, variables of git name the repository of the hook.
-	git.Env = slices.DeleteFunc(git.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "GIT_")
-	})
 	out, err := git.Output()
 	prefix, commit, _ := strings.Cut(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err != nil || prefix != "" {

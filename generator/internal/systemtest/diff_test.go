@@ -3,6 +3,7 @@ package systemtest
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpgen/mcpgen/generator/internal/policydiff"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
@@ -235,5 +237,263 @@ func TestDiffReportsExactlyWhatDecisionsDiffer(t *testing.T) {
 		}
 		compare(reported, wanted)
 		compare(byRole, wantedByRole)
+	})
+}
+
+// side is a random set of tools and prompts, with its table.
+type side struct {
+	manifest *policydiff.Manifest
+	table    access.Table
+	items    []drawnItem
+}
+
+type drawnItem struct {
+	kind, name, handler string
+	values              []string // of its argument
+}
+
+// drawNamed draws a side in which names and handlers are few, so that two sides often have them in
+// common, under other names, or as other kinds.
+func drawNamed(t *rapid.T) (s side) {
+	s.table.Roles = []string{"A", "B"}
+	lists := map[string][]map[string]any{}
+	handlers := rapid.Permutation([]string{"P", "Q", "R", "S"}).Draw(t, "handlers")
+	names := rapid.Permutation([]string{"x", "y", "z"}).Draw(t, "names")
+	for i := range rapid.IntRange(0, 3).Draw(t, "items") {
+		item := drawnItem{rapid.SampledFrom([]string{"tool", "tool", "prompt"}).Draw(t, "kind"),
+			names[i], handlers[i], nil}
+		rule := drawRule(t, s.table.Roles)
+		entry := map[string]any{"name": item.name, "handler": item.handler,
+			"access": rule.manifest()}
+		if item.kind == "prompt" {
+			r := rule.table("", s.table.Roles)
+			r.Prompt = item.name
+			s.table.Prompts = append(s.table.Prompts, r)
+		} else {
+			s.table.Rules = append(s.table.Rules, rule.table(item.name, s.table.Roles))
+			item.values = rapid.Permutation([]string{"on", "off", "up"}).Draw(t, "values")[:2]
+			var values []map[string]any
+			some := rapid.Bool().Draw(t, "rules of values")
+			for _, value := range item.values {
+				v := rule
+				if some && rapid.Bool().Draw(t, "rule of "+value) {
+					v = stricter(t, rule, s.table.Roles)
+					values = append(values, map[string]any{"argument": "a", "value": value,
+						"access": v.manifest()})
+				}
+				r := v.table(item.name, s.table.Roles)
+				r.Argument, r.Value = "a", value
+				s.table.Values = append(s.table.Values, r)
+			}
+			entry["values"] = values
+			entry["input"] = map[string]any{"/a": map[string]any{"type": "string",
+				"enum": item.values}}
+		}
+		lists[item.kind] = append(lists[item.kind], entry)
+		s.items = append(s.items, item)
+	}
+	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p",
+		"roles": s.table.Roles, "tools": lists["tool"], "prompts": lists["prompt"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.manifest, err = policydiff.Read("p", text); err != nil {
+		t.Fatal(err)
+	}
+	s.table, err = access.Compose(access.Part{Package: "p", Table: s.table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// may reports whether a caller may use an item, or send a value of its argument.
+func (s side) may(p access.Principal, i drawnItem, value string) bool {
+	table := s.table
+	switch {
+	case i.kind == "prompt":
+		table = table.Of(access.Prompts)
+	case value != "":
+		return decision(table, p, i.name+" a="+value)
+	}
+	return table.Decide(p, i.name).Allowed
+}
+
+func (s side) find(same func(i drawnItem) bool) (drawnItem, bool) {
+	at := slices.IndexFunc(s.items, same)
+	if at < 0 {
+		return drawnItem{}, false
+	}
+	return s.items[at], true
+}
+
+// TestDiffMissesNoWideningUnderANewName draws pairs of tables. If a caller may use an item or a
+// value and could not before, under the same name, with the same handler, or beside a name and
+// handler that are gone, diff reports that the caller gains it.
+func TestDiffMissesNoWideningUnderANewName(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		old, current := drawNamed(t), drawNamed(t)
+		changes := policydiff.Compare([]*policydiff.Manifest{old.manifest},
+			[]*policydiff.Manifest{current.manifest})
+		for _, caller := range []string{"anonymous", "no role", "A", "B"} {
+			for _, scopes := range [][]string{nil, {"s"}, {"t"}, {"s", "t"}} {
+				p := access.Principal{Subject: "ada", Role: caller, Scopes: scopes}
+				if caller == "anonymous" {
+					p = access.Principal{}
+				}
+				gains := func(name, reason string) {
+					if !slices.ContainsFunc(changes, func(c policydiff.Change) bool {
+						return c.Kind == policydiff.Widened && slices.Contains(c.Callers, caller) &&
+							!admits(c.Before, scopes) && admits(c.After, scopes) &&
+							slices.Contains(strings.Fields(c.Name), strings.Fields(name)[0])
+					}) {
+						t.Errorf("%s with %v gains %s, %s: not reported in %v", caller, scopes, name,
+							reason, changes)
+					}
+				}
+				for _, item := range current.items {
+					named, hasName := old.find(func(i drawnItem) bool {
+						return i.kind == item.kind && i.name == item.name
+					})
+					handled, hasHandler := old.find(func(i drawnItem) bool {
+						return i.handler == item.handler
+					})
+					if !current.may(p, item, "") {
+						continue
+					}
+					if hasName && !old.may(p, named, "") {
+						gains(item.name, "with the same name")
+					}
+					if hasHandler && !old.may(p, handled, "") {
+						gains(item.name, "with the same handler")
+					}
+					if hasHandler && handled.kind == "prompt" && item.kind == "tool" {
+						gains(item.name, "which was a prompt")
+					}
+					for _, gone := range old.items {
+						_, kept := current.find(func(i drawnItem) bool {
+							return i.handler == gone.handler || i.kind == gone.kind && i.name == gone.name
+						})
+						if !kept && !hasName && !hasHandler && !old.may(p, gone, "") {
+							gains(item.name, "beside "+gone.name)
+						}
+					}
+					for _, value := range item.values {
+						if !hasName || !current.may(p, item, value) {
+							continue
+						}
+						for _, before := range named.values {
+							replaced := before == value || !slices.Contains(named.values, value) &&
+								!slices.Contains(item.values, before)
+							if replaced && ruled(named, item, old, current) &&
+								!old.may(p, named, before) {
+								gains(item.name+" a="+value, "beside a="+before)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// ruled reports whether the argument of a tool has rules in either table.
+func ruled(a, b drawnItem, old, current side) bool {
+	p := access.Principal{}
+	return len(old.table.Choices(p, a.name)) > 0 || len(current.table.Choices(p, b.name)) > 0
+}
+
+// drawnResource is a resource with its template.
+type drawnResource struct {
+	uri, handler string
+	template     uritemplate.Template
+}
+
+// drawResources draws a side of resources. Those that overlap have equal rules, as the generator
+// has it.
+func drawResources(t *rapid.T) (m *policydiff.Manifest, table access.Table, list []drawnResource) {
+	part := access.Table{Roles: []string{"A", "B"}}
+	var entries []map[string]any
+	var rules []drawnRule
+	handlers := rapid.Permutation([]string{"P", "Q", "R"}).Draw(t, "handlers")
+	for i := range rapid.IntRange(1, 3).Draw(t, "resources") {
+		uri := "s:" + rapid.SampledFrom([]string{"x", "y", "{v}", "{+v}", "x{v}", "x/{v}", "{v}/y",
+			"{v}/{w}", "{v}.y", "x/{v}/y"}).Draw(t, "uri")
+		template, err := uritemplate.Parse(uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rule, twice := drawRule(t, part.Roles), false
+		for at, other := range list {
+			twice = twice || other.uri == uri
+			if uritemplate.Overlap(other.template, template) {
+				rule = rules[at]
+			}
+		}
+		for at, other := range list {
+			twice = twice || uritemplate.Overlap(other.template, template) &&
+				!reflect.DeepEqual(rules[at], rule)
+		}
+		if twice {
+			continue
+		}
+		r := rule.table("", part.Roles)
+		r.Resource = uri
+		part.Resources, rules = append(part.Resources, r), append(rules, rule)
+		list = append(list, drawnResource{uri, handlers[i], template})
+		entries = append(entries, map[string]any{"uri": uri, "handler": handlers[i],
+			"access": rule.manifest()})
+	}
+	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p", "roles": part.Roles,
+		"resources": entries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = policydiff.Read("p", text); err != nil {
+		t.Fatal(err)
+	}
+	if table, err = access.Compose(access.Part{Package: "p", Table: part}); err != nil {
+		t.Fatal(err)
+	}
+	return m, table.Of(access.Resources), list
+}
+
+// TestDiffReportsURIsThatBecomeReadable draws pairs of resources, and a URI. If a caller may read
+// the URI and could not before, diff reports a widening, unless the resource is new and the URI
+// too, or the template has other URIs than before.
+func TestDiffReportsURIsThatBecomeReadable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, old, before := drawResources(t)
+		head, current, after := drawResources(t)
+		changes := policydiff.Compare([]*policydiff.Manifest{base}, []*policydiff.Manifest{head})
+		uri := "s:" + rapid.StringMatching(`[xy/.]{1,5}`).Draw(t, "uri")
+		for _, caller := range []string{"anonymous", "no role", "A", "B"} {
+			p := access.Principal{Subject: "ada", Role: caller}
+			if caller == "anonymous" {
+				p = access.Principal{}
+			}
+			var matched, could bool
+			for _, r := range before {
+				if r.template.Matches(uri) {
+					matched, could = true, could || old.Decide(p, r.uri).Allowed
+				}
+			}
+			for _, r := range after {
+				if could || !r.template.Matches(uri) || !current.Decide(p, r.uri).Allowed {
+					continue
+				}
+				grown := slices.ContainsFunc(before, func(b drawnResource) bool {
+					return b.handler == r.handler && uritemplate.Overlap(b.template, r.template) &&
+						!slices.ContainsFunc(before, func(o drawnResource) bool { return o.uri == r.uri }) &&
+						!slices.ContainsFunc(after, func(o drawnResource) bool { return o.uri == b.uri })
+				})
+				if (matched || grown) && !slices.ContainsFunc(changes, func(c policydiff.Change) bool {
+					return c.Kind == policydiff.Widened && slices.Contains(c.Callers, caller) &&
+						strings.Fields(c.Name)[0] == r.uri
+				}) {
+					t.Errorf("%s may read %s by %s now: not reported in %v", caller, uri, r.uri, changes)
+				}
+			}
+		}
 	})
 }

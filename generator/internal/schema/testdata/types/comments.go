@@ -68,3 +68,8 @@ var _ = struct {
 type Foreign struct {
 	F other.Foreign `json:"f"`
 }
+
+// ForeignTwice has a type of another module whose strings are quoted twice.
+type ForeignTwice struct {
+	Twice other.Twice `json:"twice"`
+}

@@ -78,3 +78,31 @@ func Prose(ctx context.Context) error {
 //
 //mcp:tool minrole=Member
 func Sentence(ctx context.Context) error { return nil }
+
+// want +4 `MCP003: unknown directive //mcp:tol; fix: did you mean //mcp:tool\?`
+
+// Open would admit everybody: its author decides.
+//
+//mcp:tol title="open" public
+func Open(ctx context.Context) error { return nil }
+
+// want +4 `MCP003: unknown directive //mcp:defalt; fix: did you mean //mcp:default\?`
+
+// Site would have a default: its author decides.
+//
+//mcp:defalt minrole=Member
+type Site struct{}
+
+// want +4 `MCP010: this comment resembles a directive`
+
+// OpenUpper would admit everybody: its author decides.
+//
+// mcp:Tool public
+func OpenUpper(ctx context.Context) error { return nil }
+
+// want +4 `MCP004: //mcp:tool has no key authentcated; fix: did you mean authenticated\?`
+
+// Login would admit every caller with an identity: its author decides.
+//
+//mcp:tool authentcated
+func Login(ctx context.Context) error { return nil }

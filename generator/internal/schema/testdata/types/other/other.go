@@ -45,3 +45,9 @@ type Foreign struct {
 	// Hidden​ has a character that people do not see.
 	Hidden string `json:"hidden"`
 }
+
+// Twice has strings with a JSON string in them.
+type Twice struct {
+	Text string  `json:"text,string"`
+	Kind *Colour `json:"kind,string,omitempty"`
+}
