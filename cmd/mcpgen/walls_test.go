@@ -209,7 +209,7 @@ var mayImportBelow = map[string][]string{
 	// It is a client of a server's admin API.
 	"verify": {"document", "policydiff", "report", "toollist"},
 	// It writes what commands found, and knows no command.
-	"report": {"/internal/escape"},
+	"report": {"diag", "/internal/escape"},
 
 	"model":      {},
 	"diag":       {"model"},
@@ -232,7 +232,7 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {},
+	"policydiff": {"/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},

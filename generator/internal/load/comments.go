@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // TypeDoc implements schema.Source.
@@ -122,7 +124,7 @@ func (p *Program) index(file sourceFile) map[site]*ast.CommentGroup {
 		case *ast.StructType:
 			for _, f := range n.Fields.List {
 				comment := f.Doc
-				if comment.Text() == "" {
+				if schema.Description(comment.Text()) == "" {
 					comment = f.Comment
 				}
 				names := f.Names

@@ -28,6 +28,9 @@ import "example.com/scratch/b"
 //
 //mcp:default minrole=Viewer
 type Device struct {
+	// @gotags: valid:"ip"
+	// +optional
+	Rack string // where it is
 	// ID is unique.
 	//
 	//nolint:all
@@ -166,6 +169,7 @@ func TestCommentsAreThoseOfTheDeclaration(t *testing.T) {
 	}{
 		{"Device", nil, "Device is a thing\nthat answers.\n\nIt has ports:\n  - one\n  - two"},
 		{"Device", []string{"ID"}, "ID is unique."},
+		{"Device", []string{"Rack"}, "where it is"},
 		{"Device", []string{"Name"}, "what people call it"},
 		{"Device", []string{"Label"}, "what people call it"},
 		{"Device", []string{"Embedded"}, "taken over"},
