@@ -135,8 +135,9 @@ func TestPermissionsAreRecordedByTablesThatDoNotEnforceThem(t *testing.T) {
 	table := access.NewTable(
 		access.Rule{Tool: "t", Permission: view, Authenticated: true}, access.Rule{Tool: "u", Public: true},
 		access.Rule{Tool: "v", Permission: access.NoPermission(), Authenticated: true},
-		access.Rule{Resource: "r:", Permission: view}, access.Rule{Prompt: "p", Permission: view})
-	if got := table.RecordedPermissions(); !slices.Equal(got, []string{"t", "p", "r:"}) {
+		access.Rule{Resource: "r:", Permission: view}, access.Rule{Prompt: "p", Permission: view},
+		access.Rule{Tool: "u", Argument: "a", Value: "x", Permission: view})
+	if got := table.RecordedPermissions(); !slices.Equal(got, []string{"t", "p", "r:", "u a=x"}) {
 		t.Errorf("%q", got)
 	}
 	if got := table.Aware().RecordedPermissions(); got != nil {

@@ -182,15 +182,13 @@ func (t Table) Aware() Table {
 // IsAware reports whether the table enforces the permissions of its rules.
 func (t Table) IsAware() bool { return t.aware }
 
-// RecordedPermissions returns the names of the tools, prompts and resources, in this order, whose
-// permission the table records and does not enforce. An aware table has none.
+// RecordedPermissions returns the names of the tools, prompts, resources and values, in this order,
+// whose permission the table records and does not enforce. An aware table has none.
 func (t Table) RecordedPermissions() []string {
 	var names []string
-	for _, k := range []Kind{Tools, Prompts, Resources} {
-		for _, rule := range t.Of(k).Rules {
-			if !t.aware && rule.Permission.Required() {
-				names = append(names, rule.Name())
-			}
+	for _, rule := range slices.Concat(t.Rules, t.Prompts, t.Resources, t.Values) {
+		if !t.aware && rule.Permission.Required() {
+			names = append(names, rule.Name())
 		}
 	}
 	return names

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,6 +31,10 @@ func (t *scanner) unescape() {
 		}
 		done = runEnd(s, done+i, &inURL)
 		t.inner(from, done, percent, toPercent)
+	}
+	// Python's repr doubles backslashes, and some texts have more levels of escapes than maxEscapes.
+	if (strings.Contains(s, `\\"`) || strings.Contains(s, `\\'`)) && !json.Valid([]byte(s)) {
+		t.inner(0, len(s), quotes, toBackslash)
 	}
 	for from := 0; from < len(s); {
 		to := quoteEnd(s, from, '"')
@@ -73,7 +78,7 @@ func percent(to []byte, s string) ([]byte, int) {
 	}
 	c, err := strconv.ParseUint(s[1:3], 16, 8)
 	if err != nil {
-		c = '%'
+		return append(to, '%'), 1
 	}
 	return append(to, byte(c)), len("%20")
 }
@@ -103,4 +108,17 @@ func backslash(to []byte, s string) ([]byte, int) {
 		return to, len(s)
 	}
 	return append(to, s[1]), 2
+}
+
+// quotes appends the first character of a text, and a quote without the backslashes before it.
+func quotes(to []byte, s string) ([]byte, int) {
+	n := 0
+	for at(s, n) == '\\' {
+		n++
+	}
+	if n > 0 && quote(at(s, n)) {
+		return append(to, s[n]), n + 1
+	}
+	n = max(n, 1)
+	return append(to, s[:n]...), n
 }

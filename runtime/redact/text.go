@@ -145,7 +145,7 @@ func (t *scanner) result() string {
 	if len(t.found) == 0 {
 		return t.s
 	}
-	slices.SortFunc(t.found, inOrder)
+	slices.SortStableFunc(t.found, inOrder) // of equal spans the outer text has the mask
 	out, done := make([]byte, 0, len(t.s)+len(Mask)), 0
 	for i := 0; i < len(t.found); {
 		f := t.found[i]

@@ -621,6 +621,10 @@ var secrets = rapid.StringMatching(`[a-z]{4}[0-9][A-Za-z0-9]{20}[A-Z0-9]{4}`)
 // forms are the ways in which a secret can stand in a text.
 var forms = []string{
 	"password=%s", "password = %s", `{"api_key":"%s"}`, `"clientSecret": "%s"`,
+	`{"name":"--password","value":"%s"}`, `"{\"name\":\"--password\",\"value\":\"%s\"}"`,
+	`'{\\"password\\": \\"%s\\"}'`, `{\\"Authorization\\": \\"Token %s\\"}`,
+	`{\\\\"token\\\\":\\\\"%s\\\\"}`, "%%password%%3D%s", "100%%token%%3D%s", "LIKE %%%%password%%3D%s",
+	"args=%%5B%%27--api-key%%27%%2C+%%27%s%%27%%5D",
 	`{\"token\":\"%s\"}`, "{Token:%s}", "X-Auth-Token: %s", "Cookie: sid=%s; x=y",
 	"Authorization: Token %s", "Authorization=Bearer %s", "map[Authorization:[Bearer %s]]",
 	"Bearer %s", "bearer %s.", "Basic %s=", "https://u:%s@host/x", "https://u:a@%s@host/x",

@@ -425,7 +425,7 @@ func (t *scanner) indentation(i int) (marked, plain int) {
 // behindFlag is the text between a flag and its value, with the quotes of both: in a list of JSON,
 // Go or Python, on a line, or in a list of YAML.
 var behindFlag = regexp.MustCompile(
-	`^(?:["'](?:,\s*|[ \t]+)(?:[\w.-]{0,64}\()?[bBrRuUfF]{0,2}["']|[ \t]+["']?|` +
+	`^(?:["'](?:,[\s+]*|[ \t]+)(?:[\w.-]{0,64}\()?[bBrRuUfF]{0,2}["']|[ \t]+["']?|` +
 		`["']?[ \t]*[\r\n]\s*- [ \t]*["']?)`)
 
 // flag hides the value after a flag of a command, as in --password hunter2, --password "a b" and
@@ -453,6 +453,9 @@ func (t *scanner) flag(from, end int) int {
 	case quoted:
 		to := quoteEnd(s, next, s[next-1])
 		if measure(name, s[next:to]) {
+			return end
+		}
+		if at(s, t.blanks(to+1)) == ':' { // the name of the next member
 			return end
 		}
 		return t.hide(next, to, Mask)

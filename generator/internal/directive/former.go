@@ -27,7 +27,8 @@ const (
 	inTag = "remove it, or take a struct, whose jsonschema tag has this key"
 )
 
-// Renewed returns the text of a directive with the forms of earlier versions rewritten.
+// Renewed returns the text of a directive with the forms of earlier versions rewritten. A text that
+// no earlier version took, or that admits more in one reading than in another, stays for a person.
 func Renewed(text string) string {
 	name := lowerWord.FindString(strings.TrimPrefix(text, "//mcp:"))
 	l := &lexer{text: text, at: len("//mcp:") + len(name), d: &Directive{Name: name}}
@@ -37,7 +38,7 @@ func Renewed(text string) string {
 		words[w.key] = w
 		order = append(order, w)
 	}
-	if len(l.bad) > 0 {
+	if len(l.bad) > 0 || len(words) < len(order) {
 		return text
 	}
 	if name == "icon" {
@@ -50,12 +51,17 @@ func Renewed(text string) string {
 		if !ok || !strings.Contains(f.cure, orFix) {
 			continue
 		}
-		now := f.now
-		if strings.HasSuffix(now, "=") {
-			now = strings.TrimSuffix(now, "=") + text[w.start+len(w.key):w.end]
+		now, renames := strings.CutSuffix(f.now, "=")
+		if w.assigned != renames {
+			return text
+		}
+		if renames {
+			now += text[w.start+len(w.key) : w.end]
 		}
 		key, _, _ := strings.Cut(f.now, "=")
-		if _, written := words[key]; written {
+		if _, written := words[key]; written && name == "server" { // strict unannotated=ignore
+			return text
+		} else if written {
 			now = ""
 		}
 		before := text[at:w.start]
@@ -71,7 +77,13 @@ func Renewed(text string) string {
 // renewedIcon rewrites //mcp:icon, which had keys for the members of an icon.
 func renewedIcon(text string, words map[string]word) string {
 	src := words["src"]
-	if len(src.parts) == 0 {
+	known := 0
+	for _, key := range []string{"src", "mimetype", "sizes", "theme"} {
+		if words[key].assigned {
+			known++
+		}
+	}
+	if len(src.parts) == 0 || known < len(words) {
 		return text
 	}
 	const now = "//mcp:meta icon "

@@ -31,6 +31,7 @@ type Manifest struct {
 		App         string `json:"app"`
 		Website     string `json:"website"`
 		Unannotated string `json:"unannotated"`
+		Strict      bool   `json:"strict"` // of earlier versions, for unannotated=strict
 		Client      string `json:"client"`
 
 		Icons json.RawMessage `json:"icons"`
@@ -121,6 +122,9 @@ func Read(file string, text []byte) (*Manifest, error) {
 	if m.Manifest != format {
 		return nil, fmt.Errorf("%s has format %d of the manifest, and this command reads format %d: "+
 			"run go generate there with this version of mcpgen", file, m.Manifest, format)
+	}
+	if m.Server.Strict {
+		m.Server.Unannotated = "strict"
 	}
 	for _, list := range []struct {
 		kind  string

@@ -29,6 +29,11 @@ func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(
 // host does not enforce.
 func CheckUnaware(table access.Table) error {
 	rules := rulesOf(table, needsHost)
+	for _, rule := range table.Values {
+		if needsHost(rule) {
+			rules = append(rules, ruleOf{access.Values, rule})
+		}
+	}
 	if len(rules) == 0 {
 		return nil
 	}
