@@ -26,6 +26,9 @@ var notOfTheSource = []struct{ quotation, reason string }{
 		"the compiler"},
 	{`^403 Forbidden: tool "price" needs scope stock:write$`, "joined from a list of needs"},
 	{`: is a number, expected a string$`, "joined from a list of types"},
+	{`, if it does the same as tool purge$`, "joined from a change and the names of others"},
+	{`^fix: use a type of your own instead, or write the schema by hand`, "joined from cures"},
+	{`^@Summary List orders$`, "a comment for swag"},
 	{`^the call is not cancelled on the server$`, "testdata/clients, which writes the page"},
 	{`^declares an output schema but returned no structured content$`, "the Inspector"},
 }
