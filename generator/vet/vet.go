@@ -40,14 +40,18 @@ Each finding has a code: mcpgen explain CODE prints its cause and fix.`,
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	module := ""
-	if pass.Module != nil {
-		module = pass.Module.Path
+	module, goVersion := "", ""
+	if m := pass.Module; m != nil {
+		module = m.Path
+		if goVersion = m.GoVersion; goVersion != "" && !strings.HasPrefix(goVersion, "go") {
+			goVersion = "go" + goVersion
+		}
 	}
 	prog := load.FromChecked(load.Checked{
 		Fset: pass.Fset, Files: pass.Files, Ignored: pass.IgnoredFiles, Types: pass.Pkg,
 		Info: pass.TypesInfo, Errors: pass.TypeErrors, Module: module,
-		ReadFile: pass.ReadFile,
+		GoVersion: goVersion,
+		ReadFile:  pass.ReadFile,
 	})
 	if prog == nil {
 		return diag.List(nil), nil

@@ -244,9 +244,9 @@ func (r *Repo[T]) Get(ctx context.Context, in GetInput) (T, error)`,
 	},
 	BuildConstraint: {
 		Title: "tool under a build constraint",
-		Cause: "The tool, or a type of its schema, is in a file with a build constraint or an " +
-			"operating system in its file name. The generated files are the same for every system, so the " +
-			"declarations that they use must exist in every build.",
+		Cause: "The tool, or a type of its schema, is in a file that uses cgo, or that has a build " +
+			"constraint or an operating system in its file name. The generated files are the same for " +
+			"every system, so the declarations that they use must exist in every build.",
 		Example: `//go:build linux
 
 package devices

@@ -45,6 +45,9 @@ func (c *checker) source(meta *packages.Package) *Package {
 	pkg := &Package{Path: meta.PkgPath, Name: meta.Name, Dir: meta.Dir, Local: local(meta), meta: meta}
 	if meta.Module != nil {
 		pkg.Module, pkg.GoMod = meta.Module.Path, meta.Module.GoMod
+		if meta.Module.GoVersion != "" {
+			pkg.goVersion = "go" + meta.Module.GoVersion
+		}
 	}
 	c.prog.sources[meta.PkgPath] = pkg
 	c.order = append(c.order, pkg)
@@ -223,9 +226,7 @@ func (c *checker) check(pkg *Package) {
 			pkg.TypeErrors = append(pkg.TypeErrors, c.prog.typeError(te))
 		},
 	}
-	if m := pkg.meta.Module; m != nil && m.GoVersion != "" {
-		config.GoVersion = "go" + m.GoVersion
-	}
+	config.GoVersion = pkg.goVersion
 	pkg.Types = types.NewPackage(pkg.Path, pkg.Name)
 	files := make([]*ast.File, len(pkg.Files))
 	for i, f := range pkg.Files {

@@ -23,6 +23,8 @@ type Checked struct {
 	Info    *types.Info
 	Errors  []types.Error
 	Module  string // path of its module, if known
+	// GoVersion is that of the module, as in "go1.26"; empty if it is unknown.
+	GoVersion string
 	// ReadFile returns the text of one of the files.
 	ReadFile func(name string) ([]byte, error)
 }
@@ -40,7 +42,7 @@ func FromChecked(c Checked) *Program {
 	}
 	pkg := &Package{
 		Path: path, Name: c.Types.Name(), Module: c.Module, Local: true, Types: c.Types, Info: c.Info,
-		meta: &packages.Package{PkgPath: path, Imports: map[string]*packages.Package{}},
+		goVersion: c.GoVersion, meta: &packages.Package{PkgPath: path, Imports: map[string]*packages.Package{}},
 	}
 	for _, file := range c.Files {
 		name := prog.filename(file.FileStart)
@@ -54,7 +56,7 @@ func FromChecked(c Checked) *Program {
 			pkg.syntaxErrors(name, err)
 		}
 		pkg.Files = append(pkg.Files, &File{
-			Path: name, Syntax: file, Constrained: constrained(name, file),
+			Path: name, Syntax: file, Constrained: constrained(name, file, c.GoVersion),
 		})
 	}
 	if len(pkg.Files) == 0 {

@@ -151,7 +151,7 @@ func (g *guess) directory(dir string) {
 		path := filepath.Join(dir, name)
 		const mode = parser.ImportsOnly | parser.ParseComments
 		file, _ := parser.ParseFile(token.NewFileSet(), path, nil, mode)
-		if file == nil || constrained(path, file) {
+		if file == nil || tagged(path, file, "") {
 			continue
 		}
 		for _, spec := range file.Imports {

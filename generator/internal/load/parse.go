@@ -3,12 +3,8 @@ package load
 import (
 	"bytes"
 	"errors"
-	"go/ast"
-	"go/build"
-	"go/build/constraint"
 	"go/parser"
 	"go/scanner"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,7 +59,7 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 		return
 	}
 	*into = append(*into, &File{
-		Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file),
+		Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file, pkg.goVersion),
 	})
 }
 
@@ -98,28 +94,4 @@ func (p *Program) note(pkg *Package, path string) (owned bool) {
 	*list = append(*list, filepath.Base(path))
 	slices.Sort(*list)
 	return owned
-}
-
-// constrained reports whether the file is left out of some builds.
-func constrained(path string, file *ast.File) bool {
-	for _, group := range file.Comments {
-		if group.Pos() >= file.Package {
-			break
-		}
-		for _, c := range group.List {
-			if constraint.IsGoBuild(c.Text) {
-				return true
-			}
-		}
-	}
-	// A system that does not exist: file names with a system do not match it.
-	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
-	nowhere.OpenFile = openNothing
-	match, err := nowhere.MatchFile(filepath.Dir(path), filepath.Base(path))
-	return err == nil && !match
-}
-
-// openNothing replaces the file's text: only its name matters.
-func openNothing(string) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader("package p\n")), nil
 }

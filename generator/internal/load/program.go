@@ -76,14 +76,14 @@ type Package struct {
 
 	meta      *packages.Package
 	generated *generated
+	goVersion string // "go1.26"; empty if it is unknown
 }
 
 // File is one source file of the author.
 type File struct {
 	Path   string // absolute
 	Syntax *ast.File
-	// Constrained is whether the file is not part of every build: it has a //go:build line, or its
-	// name ends in an operating system or architecture.
+	// Constrained is whether the file is not part of every build that the module supports.
 	Constrained bool
 }
 

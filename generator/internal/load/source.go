@@ -59,6 +59,9 @@ func (p *Program) enum(name *types.TypeName) (enum []*types.Const, stray [][]*ty
 	}
 	var blocks [][]*types.Const
 	for _, file := range pkg.Files {
+		if file.Constrained {
+			continue // see Conditional
+		}
 		for _, decl := range file.Syntax.Decls {
 			block, ok := decl.(*ast.GenDecl)
 			if !ok || block.Tok != token.CONST {

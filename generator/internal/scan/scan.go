@@ -347,11 +347,7 @@ func (s *scanner) watch() {
 			continue // the file may not exist yet; compile guards watch its types
 		}
 		add(pkg, n.Name())
-		if f != nil && f.Constrained {
-			s.report(diag.BuildConstraint, directive.Span{Pos: n.Pos()},
-				"move the type into a file that every build has",
-				"the schema of a tool reads %s, whose file is not part of every build", n.Name())
-		}
+		s.conditional(n)
 	}
 	slices.Sort(s.files)
 	s.Service.HashInputs.Files = slices.Compact(s.files)

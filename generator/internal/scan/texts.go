@@ -38,6 +38,11 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 		s.report(diag.BadValue, arg.Span, fix, format, key, name)
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
+	if s.pkg.ConditionalConst(name) {
+		bad("move the constant into a file that every build has",
+			"%s=@%s is a constant in a file that is not part of every build")
+		return ""
+	}
 	if c != nil && c.Val().Kind() == constant.Unknown && s.pkg.Ungenerated {
 		return name // in place of a value that the next generation declares
 	}
@@ -47,10 +52,7 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 		return ""
 	}
 	text := strings.TrimSpace(constant.StringVal(c.Val()))
-	if f := s.pkg.FileOf(s.prog.Fset, c.Pos()); f != nil && f.Constrained {
-		bad("move the constant into a file that every build has",
-			"%s=@%s is a constant in a file that is not part of every build")
-	} else if text == "" {
+	if text == "" {
 		bad("write a text", "%s=@%s is an empty constant")
 	} else if at, hidden := model.Hidden(text); at >= 0 {
 		s.report(diag.HiddenText, arg.Span, model.HiddenCure, "the constant %s has %s", name,

@@ -112,7 +112,7 @@ func (s *scanner) promoted(served map[string]bool) {
 		for method := range types.NewMethodSet(t).Methods() {
 			fn := method.Obj().(*types.Func).Origin()
 			recv, d := annotated.Receiver(fn), decls[fn]
-			if fn.Pkg() == s.pkg.Types && s.forgotten(fn) &&
+			if fn.Pkg() == s.pkg.Types && s.forgotten(fn) && s.inEveryBuild(fn) &&
 				(recv == nil || !served[recv.Name()]) && (d == nil || !d.Attempted) {
 				owners[fn] = append(owners[fn], name)
 			}
@@ -138,6 +138,12 @@ func (s *scanner) promoted(served map[string]bool) {
 			"handler %s, which %s %s by embedding, has no //mcp:tool and no //mcp:ignore",
 			name, of, has)
 	}
+}
+
+// inEveryBuild reports whether every build has the declaration.
+func (s *scanner) inEveryBuild(fn *types.Func) bool {
+	f := s.pkg.FileOf(s.prog.Fset, fn.Pos())
+	return f != nil && !f.Constrained
 }
 
 // embedded lists the types of the package that a served type embeds, for the source hash.
@@ -175,9 +181,6 @@ func (s *scanner) ignore(d *annotated.Decl, ignore *directive.Directive) {
 	if name := d.Token(); name != "" {
 		s.report(diag.NoToken, ignore.Span, "remove the parameter, or serve the handler",
 			"%s has a parameter %s, but //mcp:ignore takes no token", d, name)
-	}
-	if d.File.Constrained {
-		return // what is not in every build is in no manifest
 	}
 	s.Service.Ignored = append(s.Service.Ignored, model.Ignored{
 		Handler: d.String(), Reason: ignore.Text("reason"), Pos: s.at(ignore.Span),

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -68,8 +67,22 @@ func (s *scanner) declared(obj types.Object) model.Position {
 	return s.at(named(obj))
 }
 
-// strays reports constants that an enum lacks because they are in another const block, and enums
-// that not every build has.
+// conditional reports what a schema reads of a type and not every build has.
+func (s *scanner) conditional(n *types.TypeName) {
+	report := func(at token.Pos, what, read string) {
+		if at.IsValid() {
+			s.report(diag.BuildConstraint, directive.Span{Pos: at},
+				"move the "+what+" into a file that every build has",
+				"the schema of a tool reads %s, whose file is not part of every build", read)
+		}
+	}
+	found := s.prog.Conditional(n)
+	report(found.Type, "type", n.Name())
+	report(found.Constants, "constants", "the constants of "+n.Name())
+	report(found.Method, "method", "a method of "+n.Name())
+}
+
+// strays reports constants that an enum lacks because they are in another const block.
 func (s *scanner) strays() {
 	var last *types.TypeName
 	for _, c := range s.walker.Enums() {
@@ -78,13 +91,6 @@ func (s *scanner) strays() {
 			continue
 		}
 		last = typ // the constants are sorted by type, and c is the first one of its block
-		file := s.prog.Package(typ.Pkg().Path()).FileOf(s.prog.Fset, c.Pos())
-		if file != nil && file.Constrained {
-			s.report(diag.BuildConstraint, directive.Span{Pos: c.Pos()},
-				"move the constants into a file that every build has",
-				"the schema of a tool reads the constants of %s, "+
-					"whose file is not part of every build", typ.Name())
-		}
 		open := "; if any text is valid, use string instead of " + typ.Name()
 		if c.Val().Kind() == constant.Int {
 			open = "; if any number is valid, remove //mcp:type " + typ.Name()
@@ -102,13 +108,9 @@ func (s *scanner) strays() {
 	}
 }
 
-// enums reports hidden characters in the values of enums, and values that are not known.
+// enums reports hidden characters in the values of enums.
 func (s *scanner) enums() {
 	for _, c := range s.walker.Enums() {
-		if c.Val().Kind() == constant.Unknown && s.usesC(c) {
-			s.Findings.Add(diag.UnsupportedType, s.declared(c), "write the value in Go",
-				"the value of the enum constant %s is one of C, which only cgo can read", c.Name())
-		}
 		if c.Val().Kind() != constant.String {
 			continue
 		}
@@ -116,14 +118,6 @@ func (s *scanner) enums() {
 			s.hidden(s.declared(c), "the value of the enum has %s", name)
 		}
 	}
-}
-
-// usesC reports whether the file of a constant imports C.
-func (s *scanner) usesC(c *types.Const) bool {
-	file := s.prog.Package(c.Pkg().Path()).FileOf(s.prog.Fset, c.Pos())
-	return file != nil && slices.ContainsFunc(file.Syntax.Imports, func(i *ast.ImportSpec) bool {
-		return i.Path.Value == `"C"`
-	})
 }
 
 // types reads //mcp:type.

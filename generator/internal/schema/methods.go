@@ -23,6 +23,12 @@ var (
 	unmarshalJSON = method{"UnmarshalJSON", []string{"[]byte"}, []string{"error"}}
 	unmarshalText = method{"UnmarshalText", []string{"[]byte"}, []string{"error"}}
 
+	// Methods are the names of all methods that change the JSON or the schema of a type.
+	Methods = []string{
+		"MarshalJSON", "MarshalText", "UnmarshalJSON", "UnmarshalText", "JSONSchema",
+		"JSONSchemaExtend", "JSONSchemaAlias", "JSONSchemaProperty", "GetFieldDocString", "IsZero",
+	}
+
 	// hooks are the methods that the Reflector calls, on values only.
 	hooks = []method{
 		{"JSONSchema", nil, []string{schemaType}},

@@ -39,6 +39,10 @@ type Decl struct {
 func Read(prog *load.Program, pkg *load.Package, out *diag.List) (decls []*Decl, opted bool) {
 	r := &reader{prog: prog, pkg: pkg, out: out}
 	for _, file := range pkg.Files {
+		if file.Constrained {
+			r.constrained(file)
+			continue
+		}
 		c := collector{reader: r, file: file, seen: map[*ast.Comment]bool{}}
 		c.walk()
 		c.orphans()
@@ -115,8 +119,8 @@ func (r *reader) report(code diag.Code, span directive.Span, fix, format string,
 	r.out.Add(code, r.prog.Position(span.Pos, span.End), fix, format, args...)
 }
 
-// constrained looks at a file that this build leaves out. //mcp:ignore may stand there:
-// nothing is generated from it.
+// constrained looks at a file that some builds leave out, this one or another: the findings are the
+// same in each. //mcp:ignore may stand there: nothing is generated from it.
 func (r *reader) constrained(file *load.File) {
 	for _, group := range file.Syntax.Comments {
 		for _, comment := range group.List {
@@ -258,9 +262,6 @@ func (c *collector) place(d *Decl, found *directive.Directive) {
 	case found.Spec.Name == "":
 		d.Lost = true // reported as unknown
 		return
-	case c.file.Constrained && found.Name != "ignore":
-		c.outside(found)
-		return
 	case !found.Spec.AllowedOn(d.Place):
 		c.report(diag.Misplaced, found.Span, "put it "+where(found.Spec),
 			"//mcp:%s is not allowed on %s", found.Name, d.Place)
@@ -287,7 +288,7 @@ func (c *collector) together(d *Decl) {
 			c.report(diag.Contradiction, found.Span,
 				"remove one of the two, and write a second handler that calls the first",
 				"%s is served by //mcp:%s and by //mcp:%s", d.Name.Name, first.Name, found.Name)
-		case d.Lost || c.file.Constrained:
+		case d.Lost:
 		case found.Spec.Below && (first == nil || first.Name == "complete"), found.Spec.OfTool &&
 			d.Place != directive.PackageDoc && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Span, "add //mcp:tool with an access rule, or remove it",
