@@ -69,8 +69,8 @@ func Packages(ctx context.Context, patterns []string) (Findings, error) {
 	return found, nil
 }
 
-// Fix applies the first fix of each finding and returns the files that it changed by write. Of fixes
-// that overlap, it applies the first.
+// Fix applies the first fix of each finding and returns the files that it changed by write. Of
+// fixes that overlap, it applies the first.
 func (f Findings) Fix(write func(path string, text []byte) error) (changed []string, err error) {
 	edits := map[string][]analysis.TextEdit{} // by file
 	slices.SortStableFunc(f.fixes, func(a, b analysis.SuggestedFix) int {

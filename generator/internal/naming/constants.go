@@ -4,8 +4,9 @@ package naming
 // receiver type, if it is a method.
 type Served struct{ Kind, Recv, Name string }
 
-// Constants names the constants of handlers: ToolGet, PromptWelcome, ResourcePerson. If two handlers
-// would share a constant, the names of methods have the receiver type inserted: ToolSitesGet.
+// Constants names the constants of handlers: ToolGet, PromptWelcome, ResourcePerson. If two
+// handlers would share a constant, the names of methods have the receiver type inserted:
+// ToolSitesGet.
 func Constants(handlers []Served) []string {
 	count := map[[2]string]int{}
 	for _, h := range handlers {
