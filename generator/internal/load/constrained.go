@@ -114,7 +114,8 @@ func openNothing(string) (io.ReadCloser, error) {
 // that changes its schema. A place is not valid if there is none.
 type Conditional struct{ Type, Constants, Method token.Pos }
 
-// Conditional looks also at files that this build leaves out, so that the result is the same in each.
+// Conditional looks also at files that this build leaves out, so that the result is the same in
+// each.
 func (p *Program) Conditional(of *types.TypeName) (c Conditional) {
 	pkg := p.sources[of.Pkg().Path()]
 	first := func(at *token.Pos, id *ast.Ident) {
