@@ -26,9 +26,6 @@ type permissionRequest struct{ grant.Request }
 // Path is the page of the request.
 func (r permissionRequest) Path() string { return permissionRequestPath(r.ID) }
 
-// IsOpen reports whether the request is undecided.
-func (r permissionRequest) IsOpen() bool { return r.Status == grant.Open }
-
 // Line is the beginning of the client's reason.
 func (r permissionRequest) Line() string { return visible.Line(r.Reason) }
 
@@ -55,9 +52,6 @@ type permissionRequestList struct {
 	Requests []permissionRequest
 	Next     string
 }
-
-// States are all the parts.
-func (permissionRequestList) States() []state { return states }
 
 func (v *visit) listPermissionRequests() error {
 	l, q := permissionRequestList{State: states[0]}, v.r.URL.Query()
