@@ -35,15 +35,6 @@ type search struct {
 	Wrong                                faults
 }
 
-// Types are what there is to choose from.
-func (search) Types() []audit.Type { return eventTypes }
-
-// Statuses are what there is to choose from.
-func (search) Statuses() []audit.Status { return eventStatuses }
-
-// Failures are what there is to choose from.
-func (search) Failures() []audit.Failure { return eventFailures }
-
 // query is the search in an address.
 func (s search) query() url.Values {
 	return filled("from", s.From, "until", s.Until, "client", s.Client, "principal", s.Principal,
@@ -159,9 +150,6 @@ func (e eventRow) Outcome() string {
 // Waits reports whether the event is an intent, which has no outcome.
 func (e eventRow) Waits() bool { return e.Status == audit.Intent }
 
-// Fine reports whether nothing was wrong.
-func (e eventRow) Fine() bool { return e.Status == audit.Success }
-
 // Why is why the event ended as it did. The words of a handler's error are in the log alone: they
 // may hold values.
 func (e eventRow) Why() string {
@@ -241,9 +229,9 @@ func (e eventRow) Facts() (all []fact) {
 
 // showEvent shows one event, all of it.
 func (v *visit) showEvent() error {
-	id, err := v.id()
-	if err != nil {
-		return err
+	id := v.id()
+	if id == 0 {
+		return store.ErrNotFound
 	}
 	if err := v.reads(fmt.Sprintf("event %d of %s", id, wholeTrail), search{}); err != nil {
 		return err
