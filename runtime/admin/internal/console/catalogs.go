@@ -45,40 +45,30 @@ func (g catalogGroup) NewPath() string {
 
 func (v *visit) listCatalogs() error {
 	var list catalogList
-	known := names{}
-	add := func(in store.Scope, all bool) error {
-		g, err := v.catalogsOf(in, all, known)
-		list.Groups = append(list.Groups, g)
-		return err
-	}
-	word := v.r.URL.Query().Get("scope")
-	switch {
-	case word != "":
+	known, scopes := names{}, v.managed
+	if word := v.r.URL.Query().Get("scope"); word != "" {
 		in, err := v.scopeNamed(word)
-		if err == nil {
-			err = add(in, false)
-		}
 		if err != nil {
 			return err
 		}
-	case v.admin:
-		if err := add(store.Anywhere, true); err != nil {
+		scopes = []store.Scope{in}
+	} else if v.admin {
+		scopes = []store.Scope{store.Anywhere}
+		list.Declared = v.server.DeclaredCatalogs()
+	}
+	for _, in := range scopes {
+		g, err := v.catalogsOf(in, known)
+		if err != nil {
 			return err
 		}
-		list.Declared = v.server.DeclaredCatalogs()
-	default:
-		for _, in := range v.managed {
-			if err := add(in, false); err != nil {
-				return err
-			}
-		}
+		list.Groups = append(list.Groups, g)
 	}
 	return v.show("catalogs", page{Title: "Catalogs", Here: "catalogs", Data: list})
 }
 
-func (v *visit) catalogsOf(in store.Scope, all bool, known names) (g catalogGroup, err error) {
+func (v *visit) catalogsOf(in store.Scope, known names) (g catalogGroup, err error) {
 	q := url.Values{}
-	if !all {
+	if in != store.Anywhere {
 		p, err := known.of(v, in)
 		if err != nil {
 			return g, err
