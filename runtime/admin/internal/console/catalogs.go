@@ -45,7 +45,7 @@ func (g catalogGroup) NewPath() string {
 
 func (v *visit) listCatalogs() error {
 	var list catalogList
-	known, scopes := names{}, v.managed
+	scopes := v.managed
 	if word := v.r.URL.Query().Get("scope"); word != "" {
 		in, err := v.scopeNamed(word)
 		if err != nil {
@@ -57,7 +57,7 @@ func (v *visit) listCatalogs() error {
 		list.Declared = v.server.DeclaredCatalogs()
 	}
 	for _, in := range scopes {
-		g, err := v.catalogsOf(in, known)
+		g, err := v.catalogsOf(in)
 		if err != nil {
 			return err
 		}
@@ -66,10 +66,10 @@ func (v *visit) listCatalogs() error {
 	return v.show("catalogs", page{Title: "Catalogs", Here: "catalogs", Data: list})
 }
 
-func (v *visit) catalogsOf(in store.Scope, known names) (g catalogGroup, err error) {
+func (v *visit) catalogsOf(in store.Scope) (g catalogGroup, err error) {
 	q := url.Values{}
 	if in != store.Anywhere {
-		p, err := known.of(v, in)
+		p, err := v.named(in)
 		if err != nil {
 			return g, err
 		}
@@ -79,7 +79,7 @@ func (v *visit) catalogsOf(in store.Scope, known names) (g catalogGroup, err err
 	found, more, err := v.store.Catalogs(v.ctx, in,
 		store.Page[int64]{After: v.after("after"), Limit: pageSize})
 	for _, c := range found {
-		p, err := known.of(v, c.Scope)
+		p, err := v.named(c.Scope)
 		if err != nil {
 			return g, err
 		}
@@ -142,9 +142,8 @@ func (v *visit) newCatalogPage(form newCatalogForm) (page, error) {
 			scopes = append(scopes, chosen)
 		}
 	}
-	known := names{}
 	for _, in := range scopes {
-		p, err := known.of(v, in)
+		p, err := v.named(in)
 		if err != nil {
 			return page{}, err
 		}

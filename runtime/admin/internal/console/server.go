@@ -41,9 +41,8 @@ func (v *visit) home() error {
 
 func (v *visit) overview() error {
 	s := summary{Caller: v.caller}
-	known := names{}
 	for _, in := range v.managed {
-		p, err := known.of(v, in)
+		p, err := v.named(in)
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/trailread"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -67,7 +67,7 @@ const wholeTrail = "the audit trail"
 // reads records that the caller is about to read what of the trail, and what is searched for, by
 // name, size and digest.
 func (v *visit) reads(what string, s search) error {
-	return trailread.Record(v.ctx, v.audit, v.by(), s.query(), "read", what)
+	return front.Reads(v.ctx, v.audit, v.by(), s.query(), "read", what)
 }
 
 // trail is a page of the audit trail.
@@ -272,5 +272,5 @@ func (v *visit) exportTrail() error {
 				"has ended."}})
 	}
 	defer end()
-	return trailread.Send(v.w, v.r.WithContext(v.ctx), v.store, f, stallTimeout, v.log)
+	return front.SendExport(v.w, v.r.WithContext(v.ctx), v.store, f, stallTimeout, v.log)
 }
