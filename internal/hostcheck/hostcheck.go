@@ -217,6 +217,23 @@ func run(ctx context.Context, db *sql.DB, statement string) error {
 	return rows.Err()
 }
 
+// Texts returns the only column of the rows of a statement.
+func Texts(ctx context.Context, db *sql.DB, statement string) (all []string, err error) {
+	rows, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		all = append(all, text)
+	}
+	return all, rows.Err()
+}
+
 // CheckDriver returns an error for a driver of MySQL or MariaDB, which no adapter supports.
 func CheckDriver(db *sql.DB) error {
 	if name := fmt.Sprintf("%T", db.Driver()); strings.Contains(strings.ToLower(name), "mysql") {

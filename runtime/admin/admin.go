@@ -70,13 +70,8 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
 	exports := front.NewExports()
-	log := a.options.Logger
-	if log == nil {
-		log = slog.Default()
-	}
-	log = slog.New(server.Masker().Handler(log.Handler()))
 	routes, err := api.New(server, kept, who, api.Options{
-		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: log,
+		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger,
 	})
 	if err != nil {
 		return nil, err
@@ -84,7 +79,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	info := server.Info()
 	pages := console.New(server, kept, who, console.Options{
 		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
-		Exports: exports, Logger: log,
+		Exports: exports, Logger: a.options.Logger,
 	})
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)

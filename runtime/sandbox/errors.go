@@ -32,15 +32,9 @@ const (
 	limitQuota limitName = "workspace"
 )
 
-// known reports whether the limit exists.
-func (l limitName) known() bool {
-	switch l {
-	case limitTime, limitMemory, limitCPU, limitOutput, limitFiles, limitFileSize,
-		limitProcesses, limitSyscall, limitCalls, limitQuota:
-		return true
-	}
-	return false
-}
+// limitNames are all limits.
+var limitNames = []limitName{limitTime, limitMemory, limitCPU, limitOutput, limitFiles,
+	limitFileSize, limitProcesses, limitSyscall, limitCalls, limitQuota}
 
 // limitError reports that a call ended at a limit. The processes of the call have ended before it
 // is returned.

@@ -452,7 +452,7 @@ func (p *pool) failed(r request, payload []byte, begun bool) error {
 	case f.Panic:
 		p.options.Log(r.Name, "panic: "+f.Message+"\n"+cut(f.Stack, maxStack))
 		return &crashError{Panic: true}
-	case f.Limit != "" && !f.Limit.known():
+	case f.Limit != "" && !slices.Contains(limitNames, f.Limit):
 		return errors.New("the helper sent a failure with an unknown limit: a handler forged it")
 	case f.Limit != "":
 		return &limitError{Limit: f.Limit, Bound: cut(f.Bound, maxBound)}

@@ -115,21 +115,16 @@ func openSpaces(root *os.Root, o WorkspaceOptions) (*workspaces, error) {
 	return w, nil
 }
 
-// Acquire returns a client's workspace, or a new one if there is none or it has expired. It does
-// not expire until release is called, once or more often. Each client identifier has its own
-// workspace; its form does not matter.
-func (w *workspaces) Acquire(client string) (space *ClientWorkspace, release func(), err error) {
-	space, leave, err := w.acquire(client)
-	return space, func() { leave(true) }, err
-}
-
 // nameOf returns a directory's name that is valid for any client and unique.
 func nameOf(client string) string {
 	sum := sha256.Sum256([]byte(client))
 	return hex.EncodeToString(sum[:])
 }
 
-// acquire is Acquire. A workspace that was not used expires as if it had not been acquired.
+// acquire returns a client's workspace, or a new one if there is none or it has expired. It does
+// not expire until release is called, once or more often. A workspace that was not used expires as
+// if it had not been acquired. Each client identifier has its own workspace; its form does not
+// matter.
 func (w *workspaces) acquire(client string) (
 	space *ClientWorkspace, release func(used bool), err error) {
 	name := nameOf(client)

@@ -27,10 +27,11 @@ func newWorkspaces(t *testing.T, o WorkspaceOptions) (*workspaces, *os.Root) {
 
 func acquire(t *testing.T, w *workspaces, client string) (*ClientWorkspace, func()) {
 	t.Helper()
-	space, release, err := w.Acquire(client)
+	space, leave, err := w.acquire(client)
 	if err != nil {
 		t.Fatal(err)
 	}
+	release := func() { leave(true) }
 	t.Cleanup(release)
 	return space, release
 }
@@ -191,7 +192,7 @@ func TestClientsAreBounded(t *testing.T) {
 	acquire(t, w, "a")
 	acquire(t, w, "b")
 	acquire(t, w, "a")
-	if _, _, err := w.Acquire("c"); limitOfErr(err) != limitQuota {
+	if _, _, err := w.acquire("c"); limitOfErr(err) != limitQuota {
 		t.Errorf("a third client: %v", err)
 	}
 }
@@ -267,7 +268,7 @@ func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 	if err := root.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Acquire("b"); err == nil {
+	if _, _, err := w.acquire("b"); err == nil {
 		t.Error("a workspace opened in a folder that is closed")
 	}
 	w.mu.Lock()
@@ -275,7 +276,7 @@ func TestAFolderThatCannotBeUsedIsAnError(t *testing.T) {
 		space.last = time.Now().Add(-2 * time.Hour)
 	}
 	w.mu.Unlock()
-	if _, _, err := w.Acquire("b"); err == nil {
+	if _, _, err := w.acquire("b"); err == nil {
 		t.Error("an expired workspace was made anew without removing the old one")
 	}
 	if _, err := openSpaces(root, WorkspaceOptions{}); err == nil {

@@ -126,28 +126,7 @@ func (o origins) read(c observe.TraceContext) (*trace.SpanContext, baggage.Bagga
 	if _, err := baggage.Parse(c.Baggage); err != nil {
 		c.Baggage = ""
 	}
-	ctx := o.propagator.Extract(context.Background(), carrier(c))
+	ctx := o.propagator.Extract(context.Background(), propagation.MapCarrier{
+		"traceparent": c.Traceparent, "tracestate": c.Tracestate, "baggage": c.Baggage})
 	return valid(trace.SpanFromContext(ctx)), baggage.FromContext(ctx)
 }
-
-// carrier lets propagators read a trace context.
-type carrier observe.TraceContext
-
-// Get implements [propagation.TextMapCarrier].
-func (c carrier) Get(key string) string {
-	switch key {
-	case "traceparent":
-		return c.Traceparent
-	case "tracestate":
-		return c.Tracestate
-	case "baggage":
-		return c.Baggage
-	}
-	return ""
-}
-
-// Set implements [propagation.TextMapCarrier] and writes nothing.
-func (carrier) Set(string, string) {}
-
-// Keys implements [propagation.TextMapCarrier].
-func (carrier) Keys() []string { return []string{"traceparent", "tracestate", "baggage"} }

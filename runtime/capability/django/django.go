@@ -144,20 +144,8 @@ func (s *Source) Capabilities(ctx context.Context, p access.Principal) (capabili
 // Actions returns all permissions that the host has: those that migrate made for its models,
 // and those that their Meta and the host's own code added.
 func (s *Source) Actions(ctx context.Context) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, s.statements.actions)
+	actions, err := hostcheck.Texts(ctx, s.db, s.statements.actions)
 	if err != nil {
-		return nil, fmt.Errorf("django: the host's permissions: %w", err)
-	}
-	defer rows.Close()
-	var actions []string
-	for rows.Next() {
-		var app, codename string
-		if err := rows.Scan(&app, &codename); err != nil {
-			return nil, fmt.Errorf("django: the host's permissions: %w", err)
-		}
-		actions = append(actions, app+"."+codename)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("django: the host's permissions: %w", err)
 	}
 	return actions, nil

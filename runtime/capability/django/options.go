@@ -1,6 +1,7 @@
 package django
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -45,15 +46,15 @@ type host struct {
 }
 
 func (o Options) host() (host, error) {
-	app, model, ok := strings.Cut(or(o.UserModel, "auth.User"), ".")
+	app, model, ok := strings.Cut(cmp.Or(o.UserModel, "auth.User"), ".")
 	if !ok || app == "" || model == "" || strings.Contains(model, ".") {
 		return host{}, fmt.Errorf("django: Options.UserModel %q is not a model: write "+
 			"AUTH_USER_MODEL of the host's settings, for example \"accounts.Member\"", o.UserModel)
 	}
-	table := or(o.UserTable, strings.ToLower(app+"_"+model))
+	table := cmp.Or(o.UserTable, strings.ToLower(app+"_"+model))
 	return host{
 		users: table, groups: table + "_groups", permissions: table + "_user_permissions",
-		key: or(o.UserKey, "id"), name: or(o.Username, "username"),
+		key: cmp.Or(o.UserKey, "id"), name: cmp.Or(o.Username, "username"),
 		member: strings.ToLower(model) + "_id", allActive: o.AllActive,
 	}, nil
 }
@@ -109,7 +110,7 @@ func (h host) statements(d dialect.Dialect) statements {
 	return statements{
 		user:         names.Replace(user),
 		capabilities: names.Replace("WITH u (id, name, super) AS (" + user + ")" + held),
-		actions: "SELECT t.app_label, p.codename FROM auth_permission p " +
+		actions: "SELECT t.app_label || '.' || p.codename FROM auth_permission p " +
 			"JOIN django_content_type t ON t.id = p.content_type_id",
 	}
 }
@@ -133,10 +134,3 @@ SELECT u.id, u.name, u.super, t.app_label, p.codename
 FROM u LEFT JOIN (
 	held h JOIN auth_permission p ON p.id = h.id JOIN django_content_type t ON t.id = p.content_type_id
 ) ON TRUE`
-
-func or(name, standard string) string {
-	if name == "" {
-		return standard
-	}
-	return name
-}

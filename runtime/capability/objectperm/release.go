@@ -151,7 +151,9 @@ func (s *Source) Check(ctx context.Context) error {
 	missing := found.Missing(own...)
 	problems := slices.Concat(missing, found.Denied(own...))
 	if len(found.Missing(types)) == 0 && len(found.Denied(types)) == 0 {
-		models, err := s.extras(ctx)
+		// By the models of the app extras, releases with the same tables differ.
+		models, err := hostcheck.Texts(ctx, s.db,
+			"SELECT t.model FROM "+types.Name+" t WHERE t.app_label = 'extras'")
 		if err != nil {
 			return fmt.Errorf("objectperm: the models of the host: %w", err)
 		}
@@ -163,24 +165,6 @@ func (s *Source) Check(ctx context.Context) error {
 		return hostcheck.Error("objectperm", problems...)
 	}
 	return hostcheck.Run(ctx, s.db, "objectperm", s.statements.capabilities)
-}
-
-// extras returns the models of the app extras, by which releases with the same tables differ.
-func (s *Source) extras(ctx context.Context) (models []string, err error) {
-	rows, err := s.db.QueryContext(ctx,
-		"SELECT t.model FROM "+types.Name+" t WHERE t.app_label = 'extras'")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var model string
-		if err := rows.Scan(&model); err != nil {
-			return nil, err
-		}
-		models = append(models, model)
-	}
-	return models, rows.Err()
 }
 
 // other describes that the tables are those of another release than the layout. It is empty if

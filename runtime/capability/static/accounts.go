@@ -25,27 +25,16 @@ type account struct {
 
 // grants are what one entry of a file gives.
 type grants struct {
-	free        []string
-	constrained []constrained
-	exempt      []exemption
+	free []string
+	rest []func(*capability.Set) // each adds a constrained permission or an exemption
 }
-
-type constrained struct {
-	permission  string
-	constraints []capability.Constraint
-}
-
-type exemption struct{ object, action string }
 
 func (g grants) give(s *capability.Set) {
 	for _, p := range g.free {
 		s.Add(p)
 	}
-	for _, c := range g.constrained {
-		s.Add(c.permission, c.constraints...)
-	}
-	for _, e := range g.exempt {
-		s.Exempt(e.object, e.action)
+	for _, add := range g.rest {
+		add(s)
 	}
 }
 
@@ -82,7 +71,7 @@ func readAccounts(doc value, bad *problems) *accounts {
 			r.all.actions, r.all.listed = r.texts(v, at, r.permission), true
 			slices.Sort(r.all.actions)
 		}},
-		{"exempt", func(v value, at string) { everybody.exempt = r.exemptions(v, at) }},
+		{"exempt", func(v value, at string) { everybody.rest = r.exemptions(v, at) }},
 		{"groups", func(v value, at string) {
 			r.each(v, at, func(m member, at string) {
 				var g grants
@@ -141,11 +130,11 @@ func (r *accountReader) grants(g *grants) []field {
 						m.line, at,
 						"is also in permissions, for all objects: remove one of the two")
 				}
-				g.constrained = append(g.constrained,
-					constrained{m.name, r.constraints(m.value, at)})
+				constraints := r.constraints(m.value, at)
+				g.rest = append(g.rest, func(s *capability.Set) { s.Add(m.name, constraints...) })
 			})
 		}},
-		{"exempt", func(v value, at string) { g.exempt = r.exemptions(v, at) }},
+		{"exempt", func(v value, at string) { g.rest = append(g.rest, r.exemptions(v, at)...) }},
 	}
 }
 
@@ -178,7 +167,7 @@ func (r *accountReader) constraints(v value, at string) (list []capability.Const
 }
 
 // exemptions reads actions by types of objects.
-func (r *accountReader) exemptions(v value, at string) (list []exemption) {
+func (r *accountReader) exemptions(v value, at string) (list []func(*capability.Set)) {
 	r.each(v, at, func(m member, at string) {
 		if !objectName.MatchString(m.name) {
 			r.bad.add(m.line, at, "is not an object type: %s", objectForm)
@@ -186,7 +175,7 @@ func (r *accountReader) exemptions(v value, at string) (list []exemption) {
 		}
 		for _, action := range r.texts(m.value, at,
 			func(action string) string { return r.exemptible(m.name, action) }) {
-			list = append(list, exemption{m.name, action})
+			list = append(list, func(s *capability.Set) { s.Exempt(m.name, action) })
 		}
 	})
 	return list

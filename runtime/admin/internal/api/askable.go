@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
@@ -93,12 +90,9 @@ func onShelf(after string) (on shelf, key string, err error) {
 // askable registers the list of the catalogs that the caller may request, which is for every
 // authenticated caller.
 func (a *API) askable() {
-	op := huma.Operation{
-		OperationID: "list-tool-catalogs", Method: http.MethodGet,
-		Path: runtime.PathAPI + "mcp/tool_catalogs", Tags: []string{"tools"},
-		Summary: "List the catalogs that the caller may request: of its teams first, then of its " +
-			"organizations, then those in code and global ones",
-	}
+	op := forAll("tools").operation(http.MethodGet, "list-tool-catalogs", "mcp/tool_catalogs",
+		"List the catalogs that the caller may request: of its teams first, then of its "+
+			"organizations, then those in code and global ones")
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
 		*pageOutput[Askable], error) {
 		from, key, err := onShelf(i.After)

@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -36,10 +34,8 @@ type Own struct {
 
 // whoami registers the operation about the caller itself.
 func (a *API) whoami() {
-	op := huma.Operation{
-		OperationID: "whoami", Method: http.MethodGet, Path: runtime.PathAPI + "whoami",
-		Tags: []string{"caller"}, Summary: "Read the caller's identity and its standings",
-	}
+	op := forAll("caller").operation(http.MethodGet, "whoami", "whoami",
+		"Read the caller's identity and its standings")
 	type output struct{ Body Whoami }
 	register(a, op, anybody, func(ctx context.Context, r *request, _ *struct{}) (*output, error) {
 		p := r.caller
@@ -123,11 +119,8 @@ func (a *API) tools() {
 		Catalog   string `query:"catalog" doc:"The name of a catalog: the caller's teams' first, then its organizations', then global"`
 		CatalogID string `query:"catalog_id" doc:"The id of a catalog. It takes precedence over the name"`
 	}
-	op := huma.Operation{
-		OperationID: "list-tools", Method: http.MethodGet, Path: runtime.PathAPI + "mcp/tools",
-		Tags: []string{"tools"}, Summary: "List the tools that the caller may see, by name",
-		Errors: []int{http.StatusNotFound},
-	}
+	op := forAll("tools").operation(http.MethodGet, "list-tools", "mcp/tools",
+		"List the tools that the caller may see, by name", http.StatusNotFound)
 	register(a, op, anybody, func(ctx context.Context, r *request, i *listed) (*toolsOutput, error) {
 		page, err := Paging{i.Limit, i.After}.names()
 		if err != nil {

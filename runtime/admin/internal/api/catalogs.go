@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/ifmatch"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
@@ -162,53 +161,28 @@ func (a *API) catalogs(in home) {
 		})
 	}
 
+	i := items[store.Catalog, Catalog]{a: a, in: in, path: toolCatalogs, name: "*-tool-catalog",
+		show: catalogOf,
+		key:  func(c store.Catalog) (id, version int64) { return c.ID, c.Version },
+		read: a.store.Catalog, remove: a.store.DeleteCatalog, before: a.beforeCatalog}
 	register(a, in.operation(http.MethodGet, "get-*-tool-catalog", toolCatalogs+"/{id}",
 		"Read a tool catalog", http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*one[Catalog], error) {
-			if c, ok := a.declared(r.scope, i.ID); ok {
+		func(ctx context.Context, r *request, id *ID) (*one[Catalog], error) {
+			if c, ok := a.declared(r.scope, id.ID); ok {
 				return found(declaredOf(c), 0), nil
 			}
-			c, err := a.store.Catalog(ctx, r.scope, ids.Of(i.ID))
-			return found(catalogOf(c), c.Version), err
+			return i.found(a.store.Catalog(ctx, r.scope, ids.Of(id.ID)))
 		})
-
-	type patched struct {
-		One
-		Body CatalogPatch
-	}
-	register(a, in.operation(http.MethodPatch, "update-*-tool-catalog", toolCatalogs+"/{id}",
-		"Change a tool catalog", changing...), in.gate,
-		func(ctx context.Context, r *request, i *patched) (*one[Catalog], error) {
-			if i.Body == (CatalogPatch{}) {
-				return nil, problem.New(http.StatusUnprocessableEntity,
-					"the body changes nothing: send name, description or is_active")
-			}
-			c, err := a.updateCatalog(ctx, r, i.ID.ID,
-				store.CatalogPatch{Name: i.Body.Name, Description: i.Body.Description,
-					Active: i.Body.Active})
-			return found(catalogOf(c), c.Version), err
-		})
-
-	register(a, in.operation(http.MethodDelete, "delete-*-tool-catalog", toolCatalogs+"/{id}",
-		"Delete a tool catalog with its entries", deleting...), in.gate,
-		func(ctx context.Context, r *request, i *One) (*nothing, error) {
-			if _, ok := a.declared(r.scope, i.ID.ID); ok {
-				return nil, errDeclared
-			}
-			id := ids.Of(i.ID.ID)
-			return nil, ifmatch.Change(r.Request, false, a.catalogVersion(ctx, r, id),
-				func(version int64) error {
-					return a.store.DeleteCatalog(ctx, r.scope, id, version, r.by())
-				})
-		})
+	update(i, "Change a tool catalog", func(ctx context.Context, r *request, id, version int64,
+		p *CatalogPatch) (store.Catalog, error) {
+		c, err := a.store.UpdateCatalog(ctx, r.scope, id, version, store.CatalogPatch(*p), r.by())
+		if p.Name != nil {
+			err = taken(err, "body.name", catalogTaken, *p.Name)
+		}
+		return c, err
+	})
+	i.delete("Delete a tool catalog with its entries")
 }
-
-// The errors of changes of items with versions.
-var (
-	changing = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
-		http.StatusPreconditionRequired}
-	deleting = []int{http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed}
-)
 
 // declared finds a catalog that code declares, by its id. Only admins of the server are shown them.
 func (a *API) declared(in store.Scope, id string) (catalog.Found, bool) {
@@ -286,38 +260,25 @@ func (a *API) createCatalog(ctx context.Context, r *request, in store.Scope, n N
 		taken(err, "body.name", catalogTaken, n.Name)
 }
 
-func (a *API) updateCatalog(ctx context.Context, r *request, text string,
-	patch store.CatalogPatch) (c store.Catalog, err error) {
-	if _, ok := a.declared(r.scope, text); ok {
-		return c, errDeclared
+// beforeCatalog refuses a change of a catalog for reasons that are not those of the store. body is
+// nil if the catalog is deleted.
+func (a *API) beforeCatalog(ctx context.Context, r *request, id string, body any) error {
+	patch, _ := body.(*CatalogPatch)
+	if patch != nil && *patch == (CatalogPatch{}) {
+		return problem.New(http.StatusUnprocessableEntity,
+			"the body changes nothing: send name, description or is_active")
 	}
-	id := ids.Of(text)
-	if patch.Name != nil && r.scope == store.Anywhere {
-		before, err := a.store.Catalog(ctx, r.scope, id)
-		if err != nil {
-			return c, err
-		}
-		if err := a.checkDeclared(before.Scope, *patch.Name); err != nil &&
-			before.Name != *patch.Name {
-			return c, err
-		}
+	if _, ok := a.declared(r.scope, id); ok {
+		return errDeclared
 	}
-	err = ifmatch.Change(r.Request, true, a.catalogVersion(ctx, r, id),
-		func(version int64) (err error) {
-			c, err = a.store.UpdateCatalog(ctx, r.scope, id, version, patch, r.by())
-			return err
-		})
-	if patch.Name != nil {
-		err = taken(err, "body.name", catalogTaken, *patch.Name)
+	if patch == nil || patch.Name == nil || r.scope != store.Anywhere {
+		return nil
 	}
-	return c, err
-}
-
-func (a *API) catalogVersion(ctx context.Context, r *request, id int64) func() (int64, error) {
-	return func() (int64, error) {
-		c, err := a.store.Catalog(ctx, r.scope, id)
-		return c.Version, err
+	c, err := a.store.Catalog(ctx, r.scope, ids.Of(id))
+	if err == nil && c.Name != *patch.Name {
+		err = a.checkDeclared(c.Scope, *patch.Name)
 	}
+	return err
 }
 
 // Entry is a tool's name in a catalog.

@@ -143,6 +143,9 @@ type home struct {
 	gate gate
 }
 
+// forAll is the home of operations that every authenticated caller may call.
+func forAll(tag string) home { return home{path: runtime.PathAPI, tag: tag, gate: anybody} }
+
 var (
 	everywhere   = home{runtime.PathAPI + "admin", "", "admin", "admin", adminsOnly}
 	organization = home{runtime.PathAPI + "orgs/{org_id}", "org_id", "org", "organizations",

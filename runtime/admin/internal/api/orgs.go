@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/ifmatch"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -31,62 +31,32 @@ type Naming struct {
 	Name string `json:"name" minLength:"1" maxLength:"256"`
 }
 
-// Renaming is a change of a name.
-type Renaming struct {
-	One
-	Body Naming
-}
-
 // orgs registers the operations on organisations.
 func (a *API) orgs() {
-	const path = "/orgs"
-	in := everywhere
-	register(a, in.operation(http.MethodGet, "list-orgs", path, "List organizations"), in.gate,
-		func(ctx context.Context, r *request, i *Paging) (*pageOutput[Org], error) {
-			page, err := i.ids()
-			if err != nil {
-				return nil, err
-			}
-			all, more, err := a.store.Orgs(ctx, page)
-			return paged(r, all, more, orgOf,
-				func(o store.Org) string { return cursorOf(byID, ids.Text(o.ID)) }), err
-		})
-	register(a, in.operation(http.MethodPost, "create-org", path, "Create an organization",
-		http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body Naming }) (*made[Org], error) {
-			o, err := a.store.CreateOrg(ctx, i.Body.Name, r.by())
-			return created(r, ids.Text(o.ID), orgOf(o), o.Version),
-				taken(err, "body.name", orgTaken, i.Body.Name)
-		})
-	register(a, in.operation(http.MethodGet, "get-org", path+"/{id}", "Read an organization",
-		http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*one[Org], error) {
-			o, err := a.store.Org(ctx, ids.Of(i.ID))
-			return found(orgOf(o), o.Version), err
-		})
-	version := func(ctx context.Context, id string) func() (int64, error) {
-		return func() (int64, error) {
-			o, err := a.store.Org(ctx, ids.Of(id))
-			return o.Version, err
-		}
-	}
-	register(a, in.operation(http.MethodPatch, "update-org", path+"/{id}",
-		"Rename an organization", changing...), in.gate,
-		func(ctx context.Context, r *request, i *Renaming) (*one[Org], error) {
-			var o store.Org
-			err := ifmatch.Change(r.Request, true, version(ctx, i.ID.ID), func(version int64) (err error) {
-				o, err = a.store.RenameOrg(ctx, ids.Of(i.ID.ID), version, i.Body.Name, r.by())
-				return err
-			})
-			return found(orgOf(o), o.Version), taken(err, "body.name", orgTaken, i.Body.Name)
-		})
-	register(a, in.operation(http.MethodDelete, "delete-org", path+"/{id}",
-		"Delete an organization with its teams, members and catalogs", deleting...), in.gate,
-		func(ctx context.Context, r *request, i *One) (*nothing, error) {
-			return nil, ifmatch.Change(r.Request, false, version(ctx, i.ID.ID), func(version int64) error {
-				return a.store.DeleteOrg(ctx, ids.Of(i.ID.ID), version, r.by())
-			})
-		})
+	i := items[store.Org, Org]{a: a, in: everywhere, path: "/orgs", name: "org", show: orgOf,
+		key: func(o store.Org) (id, version int64) { return o.ID, o.Version },
+		read: func(ctx context.Context, _ store.Scope, id int64) (store.Org, error) {
+			return a.store.Org(ctx, id)
+		},
+		remove: func(ctx context.Context, _ store.Scope, id, version int64, by audit.Event) error {
+			return a.store.DeleteOrg(ctx, id, version, by)
+		}}
+	list(i, "List organizations", func(ctx context.Context, _ *request, page store.Page[int64],
+		_ *Paging) ([]store.Org, bool, error) {
+		return a.store.Orgs(ctx, page)
+	})
+	create(i, "Create an organization", func(ctx context.Context, r *request, n *Naming) (store.Org,
+		error) {
+		o, err := a.store.CreateOrg(ctx, n.Name, r.by())
+		return o, taken(err, "body.name", orgTaken, n.Name)
+	})
+	i.get("Read an organization")
+	update(i, "Rename an organization", func(ctx context.Context, r *request, id, version int64,
+		n *Naming) (store.Org, error) {
+		o, err := a.store.RenameOrg(ctx, id, version, n.Name, r.by())
+		return o, taken(err, "body.name", orgTaken, n.Name)
+	})
+	i.delete("Delete an organization with its teams, members and catalogs")
 }
 
 // Team is a team in the API.
@@ -112,65 +82,33 @@ type newTeam struct {
 
 // teams registers the operations on teams.
 func (a *API) teams() {
-	const path = "/teams"
-	in := everywhere
+	i := items[store.Team, Team]{a: a, in: everywhere, path: "/teams", name: "team", show: teamOf,
+		key:  func(t store.Team) (id, version int64) { return t.ID, t.Version },
+		read: a.store.Team, remove: a.store.DeleteTeam}
 	type listed struct {
 		Paging
 		OrgID Reference `query:"org_id" doc:"Of this organization"`
 	}
-	register(a, in.operation(http.MethodGet, "list-teams", path, "List teams"), in.gate,
-		func(ctx context.Context, r *request, i *listed) (*pageOutput[Team], error) {
-			page, err := i.ids()
-			if err != nil {
-				return nil, err
-			}
-			scope := r.scope
-			if i.OrgID != "" {
-				scope = store.InOrg(ids.Of(string(i.OrgID)))
-			}
-			all, more, err := a.store.Teams(ctx, scope, page)
-			return paged(r, all, more, teamOf,
-				func(t store.Team) string { return cursorOf(byID, ids.Text(t.ID)) }), err
-		})
-	register(a, in.operation(http.MethodPost, "create-team", path, "Create a team in an organization",
-		http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body newTeam }) (*made[Team], error) {
-			t, err := a.store.CreateTeam(ctx, ids.Of(string(i.Body.OrgID)), i.Body.Name, r.by())
-			return created(r, ids.Text(t.ID), teamOf(t), t.Version),
-				missing(taken(err, "body.name", teamTaken, i.Body.Name), Place{OrgID: i.Body.OrgID})
-		})
-	register(a, in.operation(http.MethodGet, "get-team", path+"/{id}", "Read a team",
-		http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*one[Team], error) {
-			t, err := a.store.Team(ctx, r.scope, ids.Of(i.ID))
-			return found(teamOf(t), t.Version), err
-		})
-	version := func(ctx context.Context, r *request, id string) func() (int64, error) {
-		return func() (int64, error) {
-			t, err := a.store.Team(ctx, r.scope, ids.Of(id))
-			return t.Version, err
+	list(i, "List teams", func(ctx context.Context, r *request, page store.Page[int64],
+		l *listed) ([]store.Team, bool, error) {
+		scope, err := Place{OrgID: l.OrgID}.scope("query", r.scope)
+		if err != nil {
+			return nil, false, err
 		}
-	}
-	register(a, in.operation(http.MethodPatch, "update-team", path+"/{id}", "Rename a team",
-		changing...), in.gate,
-		func(ctx context.Context, r *request, i *Renaming) (*one[Team], error) {
-			var t store.Team
-			read := version(ctx, r, i.ID.ID)
-			err := ifmatch.Change(r.Request, true, read, func(version int64) (err error) {
-				t, err = a.store.RenameTeam(ctx, r.scope, ids.Of(i.ID.ID), version, i.Body.Name,
-					r.by())
-				return err
-			})
-			return found(teamOf(t), t.Version), taken(err, "body.name", teamTaken, i.Body.Name)
-		})
-	register(a, in.operation(http.MethodDelete, "delete-team", path+"/{id}",
-		"Delete a team with its members and catalogs", deleting...), in.gate,
-		func(ctx context.Context, r *request, i *One) (*nothing, error) {
-			read := version(ctx, r, i.ID.ID)
-			return nil, ifmatch.Change(r.Request, false, read, func(version int64) error {
-				return a.store.DeleteTeam(ctx, r.scope, ids.Of(i.ID.ID), version, r.by())
-			})
-		})
+		return a.store.Teams(ctx, scope, page)
+	})
+	create(i, "Create a team in an organization", func(ctx context.Context, r *request,
+		n *newTeam) (store.Team, error) {
+		t, err := a.store.CreateTeam(ctx, ids.Of(string(n.OrgID)), n.Name, r.by())
+		return t, missing(taken(err, "body.name", teamTaken, n.Name), Place{OrgID: n.OrgID})
+	})
+	i.get("Read a team")
+	update(i, "Rename a team", func(ctx context.Context, r *request, id, version int64, n *Naming) (
+		store.Team, error) {
+		t, err := a.store.RenameTeam(ctx, r.scope, id, version, n.Name, r.by())
+		return t, taken(err, "body.name", teamTaken, n.Name)
+	})
+	i.delete("Delete a team with its members and catalogs")
 }
 
 // Member is a membership in an organisation or a team.
@@ -215,81 +153,42 @@ type NewMember struct {
 
 // members registers the operations on memberships.
 func (a *API) members() {
-	const path = "/members"
-	in := everywhere
+	i := items[store.Membership, Member]{a: a, in: everywhere, path: "/members", name: "member",
+		show: memberOf,
+		key:  func(m store.Membership) (id, version int64) { return m.ID, m.Version },
+		read: a.store.Member, remove: a.store.RemoveMember}
 	type listed struct {
 		Paging
 		Place
 	}
-	register(a, in.operation(http.MethodGet, "list-members", path,
-		"List the members of organizations and teams"), in.gate,
-		func(ctx context.Context, r *request, i *listed) (*pageOutput[Member], error) {
-			page, err := i.ids()
-			if err != nil {
-				return nil, err
-			}
-			scope, err := i.scope("query", r.scope)
-			if err != nil {
-				return nil, err
-			}
-			all, more, err := a.store.Members(ctx, scope, page)
-			return paged(r, all, more, memberOf,
-				func(m store.Membership) string { return cursorOf(byID, ids.Text(m.ID)) }), err
-		})
-	register(a, in.operation(http.MethodPost, "create-member", path,
-		"Add a member to an organization or a team", http.StatusConflict), in.gate,
-		func(ctx context.Context, r *request, i *struct{ Body NewMember }) (*made[Member], error) {
-			p := Place{i.Body.OrgID, i.Body.TeamID}
-			scope, err := p.scope("body", store.Scope{})
-			if err != nil {
-				return nil, err
-			}
-			if scope == (store.Scope{}) {
-				return nil, problem.At(http.StatusUnprocessableEntity, "body.org_id",
-					"send org_id or team_id")
-			}
-			m, err := a.store.AddMember(ctx, scope, i.Body.Issuer, i.Body.Subject,
-				access.Standing(i.Body.Standing), r.by())
-			err = taken(
-				err, "body.subject",
-				"%q of issuer %q is already a member of %s: PATCH the membership to change the standing",
-				i.Body.Subject, i.Body.Issuer, scope)
-			return created(r, ids.Text(m.ID), memberOf(m), m.Version), missing(err, p)
-		})
-	register(a, in.operation(http.MethodGet, "get-member", path+"/{id}", "Read a membership",
-		http.StatusNotFound), in.gate,
-		func(ctx context.Context, r *request, i *ID) (*one[Member], error) {
-			m, err := a.store.Member(ctx, r.scope, ids.Of(i.ID))
-			return found(memberOf(m), m.Version), err
-		})
-	version := func(ctx context.Context, r *request, id string) func() (int64, error) {
-		return func() (int64, error) {
-			m, err := a.store.Member(ctx, r.scope, ids.Of(id))
-			return m.Version, err
+	list(i, "List the members of organizations and teams", func(ctx context.Context,
+		r *request, page store.Page[int64], l *listed) ([]store.Membership, bool, error) {
+		scope, err := l.scope("query", r.scope)
+		if err != nil {
+			return nil, false, err
 		}
-	}
-	type patched struct {
-		One
-		Body MemberStanding
-	}
-	register(a, in.operation(http.MethodPatch, "update-member", path+"/{id}",
-		"Change the standing of a member", changing...), in.gate,
-		func(ctx context.Context, r *request, i *patched) (*one[Member], error) {
-			var m store.Membership
-			read := version(ctx, r, i.ID.ID)
-			err := ifmatch.Change(r.Request, true, read, func(version int64) (err error) {
-				m, err = a.store.UpdateMember(
-					ctx, r.scope, ids.Of(i.ID.ID), version, access.Standing(i.Body.Standing), r.by())
-				return err
-			})
-			return found(memberOf(m), m.Version), err
-		})
-	register(a, in.operation(http.MethodDelete, "delete-member", path+"/{id}", "End a membership",
-		deleting...), in.gate,
-		func(ctx context.Context, r *request, i *One) (*nothing, error) {
-			read := version(ctx, r, i.ID.ID)
-			return nil, ifmatch.Change(r.Request, false, read, func(version int64) error {
-				return a.store.RemoveMember(ctx, r.scope, ids.Of(i.ID.ID), version, r.by())
-			})
-		})
+		return a.store.Members(ctx, scope, page)
+	})
+	create(i, "Add a member to an organization or a team", func(ctx context.Context, r *request,
+		n *NewMember) (m store.Membership, err error) {
+		p := Place{n.OrgID, n.TeamID}
+		scope, err := p.scope("body", store.Scope{})
+		if err != nil {
+			return m, err
+		}
+		if scope == (store.Scope{}) {
+			return m, problem.At(http.StatusUnprocessableEntity, "body.org_id",
+				"send org_id or team_id")
+		}
+		m, err = a.store.AddMember(ctx, scope, n.Issuer, n.Subject, access.Standing(n.Standing), r.by())
+		return m, missing(taken(err, "body.subject",
+			"%q of issuer %q is already a member of %s: PATCH the membership to change the standing",
+			n.Subject, n.Issuer, scope), p)
+	})
+	i.get("Read a membership")
+	update(i, "Change the standing of a member", func(ctx context.Context, r *request,
+		id, version int64, n *MemberStanding) (store.Membership, error) {
+		return a.store.UpdateMember(ctx, r.scope, id, version, access.Standing(n.Standing), r.by())
+	})
+	i.delete("End a membership")
 }

@@ -9,10 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"github.com/mcpgen/mcpgen/internal/pattern"
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -50,11 +47,9 @@ type GrantCheck struct {
 
 // ownGrants registers the operations of clients on their own grants.
 func (a *API) ownGrants() {
-	op := huma.Operation{
-		OperationID: "list-own-grants", Method: http.MethodGet, Path: runtime.PathAPI + grantsPath,
-		Tags:    []string{"grants"},
-		Summary: "List the grants of the caller's client, the default grants included",
-	}
+	in := forAll("grants")
+	op := in.operation(http.MethodGet, "list-own-grants", grantsPath,
+		"List the grants of the caller's client, the default grants included")
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
 		*pageOutput[OwnGrant], error) {
 		_, after, err := keyOf(i.After, byGrant)
@@ -73,13 +68,10 @@ func (a *API) ownGrants() {
 			func(g grant.Grant) string { return cursorOf(byGrant, key(g)) }), nil
 	})
 
-	op = huma.Operation{
-		OperationID: "check-own-grants", Method: http.MethodGet,
-		Path: runtime.PathAPI + grantsPath + "/check", Tags: []string{"grants"},
-		Summary: "Check whether the caller's client may use a resource",
-		Description: "The result is for the name only. A call can still be refused because of the " +
-			"target of a link or the address of a host.",
-	}
+	op = in.operation(http.MethodGet, "check-own-grants", grantsPath+"/check",
+		"Check whether the caller's client may use a resource")
+	op.Description = "The result is for the name only. A call can still be refused because of the " +
+		"target of a link or the address of a host."
 	type checkInput struct {
 		Type     string `query:"type" required:"true" minLength:"1" maxLength:"128"`
 		Resource string `query:"resource" required:"true" minLength:"1" maxLength:"4096" doc:"A resource, not a pattern: a path, a host with its port, or the words of a command, plain or as a JSON array of strings"`
@@ -159,11 +151,9 @@ func (r *request) own(q grant.Request) bool {
 
 // ownRequests registers the operations of clients on their own requests.
 func (a *API) ownRequests() {
-	const path = runtime.PathAPI + requestsPath
-	tags := []string{"grants"}
-
-	op := huma.Operation{OperationID: "list-own-grant-requests", Method: http.MethodGet, Path: path,
-		Tags: tags, Summary: "List the permission requests of the caller's client, newest first"}
+	in := forAll("grants")
+	op := in.operation(http.MethodGet, "list-own-grant-requests", requestsPath,
+		"List the permission requests of the caller's client, newest first")
 	register(a, op, anybody, func(ctx context.Context, r *request, i *Paging) (
 		*pageOutput[OwnRequest], error) {
 		some, more, err := part(r, *i, requestID, r.own,
@@ -175,14 +165,10 @@ func (a *API) ownRequests() {
 		return paged(r, some, more, ownRequestOf, requestCursor), err
 	})
 
-	op = huma.Operation{
-		OperationID: "create-own-grant-request", Method: http.MethodPost, Path: path, Tags: tags,
-		DefaultStatus: http.StatusCreated,
-		Summary:       "Request a permission for the caller's client",
-		Errors:        []int{http.StatusTooManyRequests},
-		Description: "If the client has an open request for the same permission, " +
-			"the answer is that request. The status is 201 then, too.",
-	}
+	op = in.operation(http.MethodPost, "create-own-grant-request", requestsPath,
+		"Request a permission for the caller's client", http.StatusTooManyRequests)
+	op.Description = "If the client has an open request for the same permission, " +
+		"the answer is that request. The status is 201 then, too."
 	register(a, op, anybody, func(ctx context.Context, r *request, i *struct{ Body NewRequest }) (
 		*made[OwnRequest], error) {
 		wanted, err := i.Body.Permission.read("body")
@@ -206,11 +192,8 @@ func (a *API) ownRequests() {
 		return created(r, q.ID, ownRequestOf(q), 0), err
 	})
 
-	op = huma.Operation{
-		OperationID: "get-own-grant-request", Method: http.MethodGet, Path: path + "/{id}",
-		Tags: tags, Summary: "Read a permission request of the caller's client",
-		Errors: []int{http.StatusNotFound},
-	}
+	op = in.operation(http.MethodGet, "get-own-grant-request", requestsPath+"/{id}",
+		"Read a permission request of the caller's client", http.StatusNotFound)
 	register(a, op, anybody, func(ctx context.Context, r *request, i *ID) (
 		*one[OwnRequest], error) {
 		q, err := a.requestByID(ctx, i.ID)

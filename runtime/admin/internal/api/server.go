@@ -50,8 +50,9 @@ func (a *API) switches() {
 			served := a.server.Table().Of(access.Tools).Tools()
 			all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(served, off))))
 			some, more := cut(all, func(name string) string { return name }, page)
-			isOff, isServed := setOf(off), setOf(served)
-			show := func(name string) Switch { return Switch{name, !isOff[name], isServed[name]} }
+			show := func(name string) Switch {
+				return Switch{name, !slices.Contains(off, name), slices.Contains(served, name)}
+			}
 			return paged(r, some, more, show,
 				func(name string) string { return cursorOf(byName, name) }), nil
 		})
@@ -83,14 +84,6 @@ func (a *API) switches() {
 				return &switchOutput{Switch{i.Name, i.Body.Enabled, a.served(i.Name)}}, nil
 			})
 	}
-}
-
-func setOf(names []string) map[string]bool {
-	set := make(map[string]bool, len(names))
-	for _, name := range names {
-		set[name] = true
-	}
-	return set
 }
 
 // Manifest identifies the mcp.manifest.json of a package of the server.

@@ -12,7 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/trailread"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -130,7 +129,7 @@ func (a *API) trail() {
 
 // reads records that the caller is about to read the trail, and by which filters.
 func (a *API) reads(r *request, action string) error {
-	return trailread.Record(r.Context(), a.audit, r.by(), r.URL.Query(), action, "the audit trail")
+	return front.Reads(r.Context(), a.audit, r.by(), r.URL.Query(), action, "the audit trail")
 }
 
 // PathAuditExport is the path of the export of the audit trail as lines of JSON.
@@ -152,7 +151,7 @@ func (a *API) export() {
 		"chains; a partial export has gaps. A response without its last chunk is incomplete: discard " +
 		"it. The trail also records each export."
 	op.Responses = map[string]*huma.Response{"200": {Description: "The records, one on each line",
-		Content: map[string]*huma.MediaType{trailread.Media: {}}}}
+		Content: map[string]*huma.MediaType{front.ExportMedia: {}}}}
 	type output struct{ Body func(huma.Context) }
 	register(a, op, auditors, func(ctx context.Context, r *request, i *EventFilter) (*output, error) {
 		chosen, err := i.of(r)
@@ -172,7 +171,7 @@ func (a *API) export() {
 			_, w := humago.Unwrap(c)
 			// Twice the time of a body: net/http waits for the request's body before it sends the
 			// first part.
-			if err := trailread.Send(w, r.Request, a.store, chosen, 2*a.patience,
+			if err := front.SendExport(w, r.Request, a.store, chosen, 2*a.patience,
 				a.log); err != nil {
 				a.problems.Write(w, a.problems.Of(r.Context(), r.Method, r.id, err), r.id)
 			}

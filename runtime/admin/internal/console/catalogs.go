@@ -23,9 +23,6 @@ type catalogRow struct {
 	Place place
 }
 
-// Path is the page of the catalog.
-func (c catalogRow) Path() string { return catalogPath(c.ID) }
-
 // catalogGroup is a list of catalogs, which continues at Next.
 type catalogGroup struct {
 	Place    *place // nil for all there are
@@ -48,41 +45,31 @@ func (g catalogGroup) NewPath() string {
 
 func (v *visit) listCatalogs() error {
 	var list catalogList
-	known := names{}
-	add := func(in store.Scope, all bool) error {
-		g, err := v.catalogsOf(in, all, known)
-		list.Groups = append(list.Groups, g)
-		return err
-	}
-	word := v.r.URL.Query().Get("scope")
-	switch {
-	case word != "":
+	scopes := v.managed
+	if word := v.r.URL.Query().Get("scope"); word != "" {
 		in, err := v.scopeNamed(word)
-		if err == nil {
-			err = add(in, false)
-		}
 		if err != nil {
 			return err
 		}
-	case v.admin:
-		if err := add(store.Anywhere, true); err != nil {
+		scopes = []store.Scope{in}
+	} else if v.admin {
+		scopes = []store.Scope{store.Anywhere}
+		list.Declared = v.server.DeclaredCatalogs()
+	}
+	for _, in := range scopes {
+		g, err := v.catalogsOf(in)
+		if err != nil {
 			return err
 		}
-		list.Declared = v.server.DeclaredCatalogs()
-	default:
-		for _, in := range v.managed {
-			if err := add(in, false); err != nil {
-				return err
-			}
-		}
+		list.Groups = append(list.Groups, g)
 	}
 	return v.show("catalogs", page{Title: "Catalogs", Here: "catalogs", Data: list})
 }
 
-func (v *visit) catalogsOf(in store.Scope, all bool, known names) (g catalogGroup, err error) {
+func (v *visit) catalogsOf(in store.Scope) (g catalogGroup, err error) {
 	q := url.Values{}
-	if !all {
-		p, err := known.of(v, in)
+	if in != store.Anywhere {
+		p, err := v.named(in)
 		if err != nil {
 			return g, err
 		}
@@ -92,7 +79,7 @@ func (v *visit) catalogsOf(in store.Scope, all bool, known names) (g catalogGrou
 	found, more, err := v.store.Catalogs(v.ctx, in,
 		store.Page[int64]{After: v.after("after"), Limit: pageSize})
 	for _, c := range found {
-		p, err := known.of(v, c.Scope)
+		p, err := v.named(c.Scope)
 		if err != nil {
 			return g, err
 		}
@@ -155,9 +142,8 @@ func (v *visit) newCatalogPage(form newCatalogForm) (page, error) {
 			scopes = append(scopes, chosen)
 		}
 	}
-	known := names{}
 	for _, in := range scopes {
-		p, err := known.of(v, in)
+		p, err := v.named(in)
 		if err != nil {
 			return page{}, err
 		}
@@ -173,24 +159,16 @@ func (v *visit) createCatalog() error {
 	}
 	form := newCatalogForm{Scope: v.field("scope"), Name: v.field("name"),
 		Description: v.field("description"), Active: v.field("active") == "on"}
-	shadowed := front.Shadowed(v.server.DeclaredCatalogs(), in, form.Name)
-	err = asTaken(shadowed)
-	if err == nil {
+	if err = front.Shadowed(v.server.DeclaredCatalogs(), in, form.Name); err == nil {
 		var made store.Catalog
 		made, err = v.store.CreateCatalog(v.ctx, in, form.Name, form.Description, form.Active, v.by())
 		if err == nil {
 			return v.back(catalogPath(made.ID), "catalog-created")
 		}
 	}
-	if !retyped(err) {
-		return err
-	}
-	p, pageErr := v.newCatalogPage(form)
-	if pageErr != nil {
-		return pageErr
-	}
-	return v.refused(err, "catalog-new", p, ruleCatalog, takenBy(shadowed,
-		"A catalog with this name already exists there. Choose another name, or open that catalog."))
+	return v.again(err, "catalog-new", func() (page, error) { return v.newCatalogPage(form) },
+		ruleCatalog, "A catalog with this name already exists there. Choose another name, or open "+
+			"that catalog.")
 }
 
 // catalogPage is a catalog with its entries and its forms.
@@ -214,10 +192,8 @@ type entryRow struct {
 // catalog reads the catalog of the address, if it is the caller's. It makes the same queries
 // whether it is or not.
 func (v *visit) catalog() (c store.Catalog, err error) {
-	id, err := v.id()
-	if err == nil {
-		c, err = v.store.Catalog(v.ctx, store.Anywhere, id)
-	}
+	id := v.id()
+	c, err = v.store.Catalog(v.ctx, store.Anywhere, id)
 	if err == nil && !v.manages(c.Scope) {
 		c, err = store.Catalog{}, store.ErrNotFound
 	}
@@ -240,7 +216,7 @@ func (v *visit) catalogPage(c store.Catalog) (p page, d catalogPage, err error) 
 		return p, d, err
 	}
 	if more {
-		d.Next = withQuery(d.Path(), url.Values{"after": {entries[len(entries)-1].Tool}})
+		d.Next = withQuery(catalogPath(c.ID), url.Values{"after": {entries[len(entries)-1].Tool}})
 	}
 	listing, err := v.server.ListTools(v.ctx, catalog.Ref{})
 	if err != nil {
@@ -262,20 +238,15 @@ func (v *visit) catalogPage(c store.Catalog) (p page, d catalogPage, err error) 
 	return p, d, nil
 }
 
-func (v *visit) catalogForms() forms[store.Catalog, catalogPage] {
-	return forms[store.Catalog, catalogPage]{v, "catalog", v.catalog, v.catalogPage}
-}
-
-func (v *visit) showCatalog() error { return v.catalogForms().show() }
+var catalogForms = forms[store.Catalog, catalogPage]{"catalog", (*visit).catalog, (*visit).catalogPage}
 
 func (v *visit) saveCatalog() error {
 	name, description, active := v.field("name"), v.field("description"), v.field("active") == "on"
-	var shadowed error
-	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+	return catalogForms.change(v, func(c store.Catalog) (to, done string, err error) {
 		if name != c.Name {
-			shadowed = front.Shadowed(v.server.DeclaredCatalogs(), c.Scope, name)
+			err = front.Shadowed(v.server.DeclaredCatalogs(), c.Scope, name)
 		}
-		if err = asTaken(shadowed); err == nil {
+		if err == nil {
 			_, err = v.store.UpdateCatalog(v.ctx, c.Scope, c.ID, v.version(), store.CatalogPatch{
 				Name: &name, Description: &description, Active: &active}, v.by())
 		}
@@ -287,8 +258,7 @@ func (v *visit) saveCatalog() error {
 				{"State", onOff(c.Active), onOff(active)}}}
 		}
 		d.Name, d.Description, d.Active = name, description, active
-		return v.ruleOr(ruleCatalog), takenBy(shadowed,
-			"A catalog with this name already exists there. Choose another name.")
+		return v.ruleOr(ruleCatalog), "A catalog with this name already exists there. Choose another name."
 	})
 }
 
@@ -296,7 +266,7 @@ func (v *visit) saveCatalog() error {
 // whether the tool exists.
 func (v *visit) addEntry() error {
 	tool, module := v.field("tool"), v.field("module")
-	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+	return catalogForms.change(v, func(c store.Catalog) (to, done string, err error) {
 		_, err = v.store.AddEntry(v.ctx, c.Scope, c.ID, tool, module, v.by())
 		return catalogPath(c.ID), "entry-added", err
 	}, func(d *catalogPage, _ *page, _ error) (rule, taken string) {
@@ -306,26 +276,10 @@ func (v *visit) addEntry() error {
 }
 
 func (v *visit) removeEntry() error {
-	return v.catalogForms().change(func(c store.Catalog) (to, done string, err error) {
+	return catalogForms.change(v, func(c store.Catalog) (to, done string, err error) {
 		err = v.store.RemoveEntry(v.ctx, c.Scope, c.ID, v.field("tool"), v.by())
 		return catalogPath(c.ID), "entry-removed", err
 	}, func(*catalogPage, *page, error) (rule, taken string) { return ruleTool, "" })
-}
-
-// asTaken converts the error for a name of code to that of an existing name.
-func asTaken(shadowed error) error {
-	if shadowed != nil {
-		return store.ErrExists
-	}
-	return nil
-}
-
-// takenBy is the message for a name that code has already, or otherwise.
-func takenBy(shadowed error, otherwise string) string {
-	if shadowed != nil {
-		return sentence(shadowed.Error())
-	}
-	return otherwise
 }
 
 func (v *visit) catalogDeletion() (removal, error) {
@@ -347,6 +301,3 @@ func (v *visit) showDeclared() error {
 	}
 	return store.ErrNotFound
 }
-
-// State is whether clients see the catalog.
-func (c catalogRow) State() string { return onOff(c.Catalog.Active) }

@@ -59,14 +59,8 @@ func (v *visit) version() int64 {
 	return n
 }
 
-// id is the number in the address. Other text is not found.
-func (v *visit) id() (int64, error) {
-	id := ids.Of(v.r.PathValue("id"))
-	if id == 0 {
-		return 0, store.ErrNotFound
-	}
-	return id, nil
-}
+// id is the number in the address, or 0, which no item has.
+func (v *visit) id() int64 { return ids.Of(v.r.PathValue("id")) }
 
 // by is who changes something, for the audit, with the fields of the form by name, size and digest.
 func (v *visit) by() audit.Event {
@@ -100,9 +94,6 @@ type conflict struct {
 // difference is one field.
 type difference struct{ Label, Stored, Typed string }
 
-// Differs reports whether the stored value is not the typed one.
-func (d difference) Differs() bool { return d.Stored != d.Typed }
-
 // onOff is a word for whether something is active.
 func onOff(is bool) string {
 	if is {
@@ -122,9 +113,12 @@ func retyped(err error) bool {
 // for valid forms, and taken the message for an existing thing. Other errors are returned.
 func (v *visit) refused(err error, name string, p page, rule, taken string) error {
 	status := http.StatusUnprocessableEntity
+	var declared front.Declared
 	switch {
 	case errors.Is(err, store.ErrInvalid):
 		p.Problem = rule
+	case errors.As(err, &declared):
+		p.Problem, status = sentence(string(declared)), http.StatusConflict
 	case errors.Is(err, store.ErrExists):
 		p.Problem, status = taken, http.StatusConflict
 	case errors.Is(err, store.ErrConflict):
@@ -137,54 +131,65 @@ func (v *visit) refused(err error, name string, p page, rule, taken string) erro
 	return v.showAs(status, name, p)
 }
 
+// again shows a form again, on a page that read makes; see refused.
+func (v *visit) again(err error, name string, read func() (page, error), rule, taken string) error {
+	if !retyped(err) {
+		return err
+	}
+	p, pageErr := read()
+	if pageErr != nil {
+		return pageErr
+	}
+	return v.refused(err, name, p, rule, taken)
+}
+
 // forms are a page with forms that change its item.
 type forms[T, D any] struct {
-	v    *visit
 	name string // of the template
-	read func() (T, error)
-	page func(T) (page, D, error)
+	read func(*visit) (T, error)
+	page func(*visit, T) (page, D, error)
 }
 
 // show shows the page.
-func (f forms[T, D]) show() error {
-	now, err := f.read()
+func (f forms[T, D]) show(v *visit) error {
+	now, err := f.read(v)
 	if err != nil {
 		return err
 	}
-	p, d, err := f.page(now)
+	p, d, err := f.page(v, now)
 	if err != nil {
 		return err
 	}
 	p.Data = d
-	return f.v.show(f.name, p)
+	return v.show(f.name, p)
 }
 
 // change performs the action of a form. If that is refused, it shows the page again, with the
 // stored values and those that again adds.
-func (f forms[T, D]) change(do func(T) (to, done string, err error),
+func (f forms[T, D]) change(v *visit, do func(T) (to, done string, err error),
 	again func(d *D, p *page, err error) (rule, taken string)) error {
-	now, err := f.read()
+	now, err := f.read(v)
 	if err != nil {
 		return err
 	}
 	to, done, err := do(now)
 	if err == nil {
-		return f.v.back(to, done)
+		return v.back(to, done)
 	}
 	if !retyped(err) {
 		return err
 	}
-	now, pageErr := f.read()
+	now, pageErr := f.read(v)
 	if pageErr != nil {
 		return pageErr
 	}
-	p, d, pageErr := f.page(now)
+	p, d, pageErr := f.page(v, now)
 	if pageErr != nil {
 		return pageErr
 	}
 	rule, taken := again(&d, &p, err)
 	p.Data = d
-	return f.v.refused(err, f.name, p, rule, taken)
+	return v.refused(err, f.name, p, rule, taken)
 }
 
 // deletion is the page that confirms a deletion.
@@ -265,9 +270,6 @@ type fault struct {
 	Good, Rest string
 	Text       string
 }
-
-// Of is the fault of a field, or nil.
-func (f faults) Of(field string) *fault { return f[field] }
 
 func (f faults) add(field, text string) { f[field] = &fault{Field: field, Text: text} }
 
@@ -368,9 +370,6 @@ const usual = "7d"
 
 // lasting is how long something is granted, as it is typed: one of the terms, or until a time.
 type lasting struct{ Lasts, Until string }
-
-// Terms are the choices.
-func (lasting) Terms() []term { return terms }
 
 // lasting reads the duration of a grant from a form. The zero time is for ever.
 func (v *visit) lasting(f faults) (l lasting, end time.Time) {

@@ -30,10 +30,6 @@ type grantRow struct {
 
 func newGrantRow(g grant.Grant) grantRow { return grantRow{g, g.Expired(time.Now())} }
 
-// Everybodys reports whether it is a default, which comes from the configuration and changes with
-// that alone.
-func (g grantRow) Everybodys() bool { return g.Client == "" }
-
 // OfClient is the path of the client's grants.
 func (g grantRow) OfClient() string { return grantsOf(g.Issuer, g.Client) }
 
@@ -54,9 +50,6 @@ func (l grantList) New() string {
 	return withQuery(pathGrants+"/new", filled(
 		"issuer", l.Issuer, "client", l.Client, "type", l.Type))
 }
-
-// Filtered reports whether the list has a filter.
-func (l grantList) Filtered() bool { return l.Issuer+l.Client+l.Type != "" }
 
 func (v *visit) listGrants() error {
 	q, after := v.r.URL.Query(), v.afterID()
@@ -121,10 +114,8 @@ type grantForm struct {
 	Wrong faults
 }
 
-// Types are the kinds that the runtime itself knows. Others can be typed.
-func (grantForm) Types() []string {
-	return []string{grant.FileRead, grant.FileWrite, grant.SystemCommand, grant.NetConnect}
-}
+// grantTypes are the kinds that the runtime itself knows. Others can be typed.
+var grantTypes = []string{grant.FileRead, grant.FileWrite, grant.SystemCommand, grant.NetConnect}
 
 func (v *visit) newGrant() error {
 	q := v.r.URL.Query()

@@ -12,13 +12,8 @@ import (
 
 const pathOrgs = runtime.PathConsole + "/orgs"
 
-type orgRow struct{ store.Org }
-
-// Path is the page of the organisation.
-func (o orgRow) Path() string { return orgPath(o.ID) }
-
 type orgList struct {
-	Orgs []orgRow
+	Orgs []store.Org
 	Next string
 	Name string // as in the form that makes one
 }
@@ -29,14 +24,10 @@ func (v *visit) orgsPage() (p page, err error) {
 	if err != nil {
 		return p, err
 	}
-	var list orgList
-	for _, o := range found {
-		list.Orgs = append(list.Orgs, orgRow{o})
-	}
+	list := orgList{Orgs: found, Name: v.field("name")}
 	if more {
 		list.Next = withQuery(pathOrgs, url.Values{"after": {fmt.Sprint(found[len(found)-1].ID)}})
 	}
-	list.Name = v.field("name")
 	return page{Title: "Organisations", Here: "orgs", Data: list}, nil
 }
 
@@ -53,22 +44,16 @@ func (v *visit) createOrg() error {
 	if err == nil {
 		return v.back(orgPath(made.ID), "org-created")
 	}
-	if !retyped(err) {
-		return err
-	}
-	p, pageErr := v.orgsPage()
-	if pageErr != nil {
-		return pageErr
-	}
-	return v.refused(err, "orgs", p, ruleName, "An organisation with this name already exists.")
+	return v.again(err, "orgs", v.orgsPage, ruleName,
+		"An organisation with this name already exists.")
 }
 
 // orgPageData is an organisation, its teams and its members.
 type orgPageData struct {
-	orgRow
+	store.Org
 	Name      string // as in the form that renames it
 	Place     place
-	Teams     []teamRow
+	Teams     []store.Team
 	NextTeams string
 	Team      string // as in the form that makes one
 	memberList
@@ -76,40 +61,30 @@ type orgPageData struct {
 
 // org reads the organisation of the address.
 func (v *visit) org() (store.Org, error) {
-	id, err := v.id()
-	if err != nil {
-		return store.Org{}, err
-	}
-	return v.store.Org(v.ctx, id)
+	return v.store.Org(v.ctx, v.id())
 }
 
 func (v *visit) orgPage(o store.Org) (p page, d orgPageData, err error) {
 	p = page{Title: o.Name, Here: "orgs"}
-	d = orgPageData{orgRow: orgRow{o}, Name: o.Name, Place: place{store.InOrg(o.ID), o.Name}}
+	d = orgPageData{Org: o, Name: o.Name, Place: place{store.InOrg(o.ID), o.Name}}
 	teams, more, err := v.store.Teams(v.ctx, store.InOrg(o.ID),
 		store.Page[int64]{After: v.after("teams"), Limit: pageSize})
 	if err != nil {
 		return p, d, err
 	}
-	for _, t := range teams {
-		d.Teams = append(d.Teams, teamRow{t})
-	}
+	d.Teams = teams
 	if more {
-		d.NextTeams = withQuery(d.Path(),
+		d.NextTeams = withQuery(orgPath(o.ID),
 			url.Values{"teams": {fmt.Sprint(teams[len(teams)-1].ID)}})
 	}
-	d.memberList, err = v.membersOf(store.InOrg(o.ID), d.Path())
+	d.memberList, err = v.membersOf(store.InOrg(o.ID), orgPath(o.ID))
 	return p, d, err
 }
 
-func (v *visit) orgForms() forms[store.Org, orgPageData] {
-	return forms[store.Org, orgPageData]{v, "org", v.org, v.orgPage}
-}
-
-func (v *visit) showOrg() error { return v.orgForms().show() }
+var orgForms = forms[store.Org, orgPageData]{"org", (*visit).org, (*visit).orgPage}
 
 func (v *visit) renameOrg() error {
-	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
+	return orgForms.change(v, func(o store.Org) (to, done string, err error) {
 		_, err = v.store.RenameOrg(v.ctx, o.ID, v.version(), v.field("name"), v.by())
 		return orgPath(o.ID), "org-saved", err
 	}, func(d *orgPageData, p *page, err error) (rule, taken string) {
@@ -128,21 +103,12 @@ func renamed(err error, noun, stored, typed string) *conflict {
 }
 
 func (v *visit) createTeam() error {
-	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
+	return orgForms.change(v, func(o store.Org) (to, done string, err error) {
 		made, err := v.store.CreateTeam(v.ctx, o.ID, v.field("name"), v.by())
 		return teamPath(made.ID), "team-created", err
 	}, func(d *orgPageData, _ *page, _ error) (rule, taken string) {
 		d.Team = v.field("name")
 		return ruleName, "A team with this name already exists in this organisation."
-	})
-}
-
-func (v *visit) addOrgMember() error {
-	return v.orgForms().change(func(o store.Org) (to, done string, err error) {
-		return orgPath(o.ID), "member-added", v.addMember(store.InOrg(o.ID))
-	}, func(d *orgPageData, _ *page, _ error) (rule, taken string) {
-		d.typed(v)
-		return ruleMember, alreadyMember
 	})
 }
 
@@ -155,14 +121,9 @@ func (v *visit) orgDeletion() (removal, error) {
 	}, pathOrgs, "org-deleted"}, err
 }
 
-type teamRow struct{ store.Team }
-
-// Path is the page of the team.
-func (t teamRow) Path() string { return teamPath(t.ID) }
-
 // teamPageData is a team and its members.
 type teamPageData struct {
-	teamRow
+	store.Team
 	Name  string // as in the form that renames it
 	Place place
 	Of    place // the organisation
@@ -171,31 +132,23 @@ type teamPageData struct {
 
 // team reads the team of the address.
 func (v *visit) team() (store.Team, error) {
-	id, err := v.id()
-	if err != nil {
-		return store.Team{}, err
-	}
-	return v.store.Team(v.ctx, store.Anywhere, id)
+	return v.store.Team(v.ctx, store.Anywhere, v.id())
 }
 
 func (v *visit) teamPage(t store.Team) (p page, d teamPageData, err error) {
 	p = page{Title: t.Name, Here: "orgs"}
-	d = teamPageData{teamRow: teamRow{t}, Name: t.Name, Place: place{store.InTeam(t.ID), t.Name}}
+	d = teamPageData{Team: t, Name: t.Name, Place: place{store.InTeam(t.ID), t.Name}}
 	if d.Of, err = v.named(store.InOrg(t.Org)); err != nil {
 		return p, d, err
 	}
-	d.memberList, err = v.membersOf(store.InTeam(t.ID), d.Path())
+	d.memberList, err = v.membersOf(store.InTeam(t.ID), teamPath(t.ID))
 	return p, d, err
 }
 
-func (v *visit) teamForms() forms[store.Team, teamPageData] {
-	return forms[store.Team, teamPageData]{v, "team", v.team, v.teamPage}
-}
-
-func (v *visit) showTeam() error { return v.teamForms().show() }
+var teamForms = forms[store.Team, teamPageData]{"team", (*visit).team, (*visit).teamPage}
 
 func (v *visit) renameTeam() error {
-	return v.teamForms().change(func(t store.Team) (to, done string, err error) {
+	return teamForms.change(v, func(t store.Team) (to, done string, err error) {
 		_, err = v.store.RenameTeam(v.ctx, store.InOrg(t.Org), t.ID, v.version(),
 			v.field("name"), v.by())
 		return teamPath(t.ID), "team-saved", err
@@ -203,15 +156,6 @@ func (v *visit) renameTeam() error {
 		d.Name = v.field("name")
 		p.Conflict = renamed(err, "team", d.Team.Name, d.Name)
 		return v.ruleOr(ruleName), "A team with this name already exists in this organisation."
-	})
-}
-
-func (v *visit) addTeamMember() error {
-	return v.teamForms().change(func(t store.Team) (to, done string, err error) {
-		return teamPath(t.ID), "member-added", v.addMember(store.InTeam(t.ID))
-	}, func(d *teamPageData, _ *page, _ error) (rule, taken string) {
-		d.typed(v)
-		return ruleMember, alreadyMember
 	})
 }
 
@@ -224,42 +168,24 @@ func (v *visit) teamDeletion() (removal, error) {
 		}, orgPath(t.Org), "team-deleted"}, err
 }
 
-type memberRow struct{ store.Membership }
-
-// Path is the page of the membership.
-func (m memberRow) Path() string { return memberPath(m.ID) }
-
 func memberPath(id int64) string { return fmt.Sprintf("%s/members/%d", runtime.PathConsole, id) }
-
-const alreadyMember = "This member already exists. Open it in the list to change its standing."
 
 // standings are the possible standings, highest first.
 var standings = []access.Standing{access.Owner, access.Admin, access.Lead, access.Member}
 
 // memberList are the members of an organisation or a team, and the form of a new one.
 type memberList struct {
-	Members         []memberRow
+	Members         []store.Membership
 	NextMembers     string
 	Issuer, Subject string
 	Standing        access.Standing
 	YourIssuer      string
 }
 
-// Standings are what there is to choose from.
-func (memberList) Standings() []access.Standing { return standings }
-
-// typed restores the typed values of the form that adds a member.
-func (l *memberList) typed(v *visit) {
-	l.Issuer, l.Subject = v.field("issuer"), v.field("subject")
-	l.Standing = access.Standing(v.field("standing"))
-}
-
 func (v *visit) membersOf(in store.Scope, path string) (l memberList, err error) {
 	found, more, err := v.store.Members(v.ctx, in,
 		store.Page[int64]{After: v.after("members"), Limit: pageSize})
-	for _, m := range found {
-		l.Members = append(l.Members, memberRow{m})
-	}
+	l.Members = found
 	if more {
 		l.NextMembers = withQuery(path, url.Values{"members": {fmt.Sprint(found[len(found)-1].ID)}})
 	}
@@ -268,46 +194,46 @@ func (v *visit) membersOf(in store.Scope, path string) (l memberList, err error)
 	return l, err
 }
 
-func (v *visit) addMember(in store.Scope) error {
-	_, err := v.store.AddMember(v.ctx, in, v.field("issuer"), v.field("subject"),
-		access.Standing(v.field("standing")), v.by())
-	return err
+// addsMember returns the action of the form of a new member. in is the scope of the page.
+func addsMember[T, D any](f forms[T, D], in func(T) store.Scope,
+	list func(*D) *memberList) func(*visit) error {
+	return func(v *visit) error {
+		issuer, subject, standing := v.field("issuer"), v.field("subject"),
+			access.Standing(v.field("standing"))
+		return f.change(v, func(now T) (to, done string, err error) {
+			_, err = v.store.AddMember(v.ctx, in(now), issuer, subject, standing, v.by())
+			return place{Scope: in(now)}.Path(), "member-added", err
+		}, func(d *D, _ *page, _ error) (rule, taken string) {
+			l := list(d)
+			l.Issuer, l.Subject, l.Standing = issuer, subject, standing
+			return ruleMember, "This member already exists. Open it in the list to change its standing."
+		})
+	}
 }
 
 // memberPageData is a membership, and the chosen standing.
 type memberPageData struct {
-	memberRow
+	store.Membership
 	Place    place
 	Standing access.Standing
 }
 
-// Standings are what there is to choose from.
-func (memberPageData) Standings() []access.Standing { return standings }
-
 // member reads the membership of the address.
 func (v *visit) member() (store.Membership, error) {
-	id, err := v.id()
-	if err != nil {
-		return store.Membership{}, err
-	}
-	return v.store.Member(v.ctx, store.Anywhere, id)
+	return v.store.Member(v.ctx, store.Anywhere, v.id())
 }
 
 func (v *visit) memberPage(m store.Membership) (p page, d memberPageData, err error) {
-	d = memberPageData{memberRow: memberRow{m}, Standing: m.Standing}
+	d = memberPageData{Membership: m, Standing: m.Standing}
 	d.Place, err = v.named(m.Scope)
 	return page{Title: m.Subject, Here: "orgs"}, d, err
 }
 
-func (v *visit) memberForms() forms[store.Membership, memberPageData] {
-	return forms[store.Membership, memberPageData]{v, "member", v.member, v.memberPage}
-}
-
-func (v *visit) showMember() error { return v.memberForms().show() }
+var memberForms = forms[store.Membership, memberPageData]{"member", (*visit).member, (*visit).memberPage}
 
 func (v *visit) saveMember() error {
 	standing := access.Standing(v.field("standing"))
-	return v.memberForms().change(func(m store.Membership) (to, done string, err error) {
+	return memberForms.change(v, func(m store.Membership) (to, done string, err error) {
 		_, err = v.store.UpdateMember(v.ctx, m.Scope, m.ID, v.version(), standing, v.by())
 		return memberPath(m.ID), "member-saved", err
 	}, func(d *memberPageData, p *page, err error) (rule, taken string) {

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/asset"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -36,6 +37,14 @@ func parsed() map[string]*template.Template {
 		"breakable": visible.Breakable,
 		"shown":     func(name any) template.HTML { return visible.Name(fmt.Sprint(name)) },
 		"join":      func(list []string) string { return strings.Join(list, " ") },
+
+		"eventTypes": func() []audit.Type { return eventTypes },
+		"statuses":   func() []audit.Status { return eventStatuses },
+		"failures":   func() []audit.Failure { return eventFailures },
+		"grantTypes": func() []string { return grantTypes },
+		"standings":  func() []access.Standing { return standings },
+		"states":     func() []state { return states },
+		"terms":      func() []term { return terms },
 	}).Option("missingkey=error").ParseFS(templateFiles, "templates/layout.html",
 		"templates/parts.html"))
 	all := map[string]*template.Template{}
@@ -219,12 +228,6 @@ func (v *visit) nothing() page {
 			"admin of the server, ask its operator.",
 	}}
 }
-
-// At reports whether the page is in a part of the console, for the navigation.
-func (p page) At(here string) bool { return p.Here == here }
-
-// Home is where the console starts.
-func (page) Home() string { return runtime.PathConsole }
 
 // filled are the pairs of name and value whose value is not empty.
 func filled(pairs ...string) url.Values {

@@ -26,9 +26,6 @@ type permissionRequest struct{ grant.Request }
 // Path is the page of the request.
 func (r permissionRequest) Path() string { return permissionRequestPath(r.ID) }
 
-// IsOpen reports whether the request is undecided.
-func (r permissionRequest) IsOpen() bool { return r.Status == grant.Open }
-
 // Line is the beginning of the client's reason.
 func (r permissionRequest) Line() string { return visible.Line(r.Reason) }
 
@@ -55,9 +52,6 @@ type permissionRequestList struct {
 	Requests []permissionRequest
 	Next     string
 }
-
-// States are all the parts.
-func (permissionRequestList) States() []state { return states }
 
 func (v *visit) listPermissionRequests() error {
 	l, q := permissionRequestList{State: states[0]}, v.r.URL.Query()
@@ -110,11 +104,11 @@ type permissionRequestPage struct {
 	Wrong     faults
 }
 
-func (v *visit) permissionRequest() (grant.Request, error) {
-	return v.grants.Request(v.ctx, v.r.PathValue("id"))
-}
-
-func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage, err error) {
+func (v *visit) permissionRequestPage() (d permissionRequestPage, err error) {
+	r, err := v.grants.Request(v.ctx, v.r.PathValue("id"))
+	if err != nil {
+		return d, err
+	}
 	d = permissionRequestPage{
 		permissionRequest: permissionRequest{r}, Quote: visible.Quoted(r.Reason),
 		Narrow: visible.Typable(r.Resource), Beyond: bool(r.Unrestricted),
@@ -138,11 +132,7 @@ func (v *visit) permissionRequestPage(r grant.Request) (d permissionRequestPage,
 }
 
 func (v *visit) showPermissionRequest() error {
-	r, err := v.permissionRequest()
-	if err != nil {
-		return err
-	}
-	d, err := v.permissionRequestPage(r)
+	d, err := v.permissionRequestPage()
 	if err != nil {
 		return err
 	}
@@ -198,16 +188,12 @@ func (v *visit) deny() error {
 func (v *visit) decide(done string, read func(
 	r grant.Request, d *permissionRequestPage,
 ) func(context.Context) (action, object string, err error)) error {
-	r, err := v.permissionRequest()
+	d, err := v.permissionRequestPage()
 	if err != nil {
 		return err
 	}
-	d, err := v.permissionRequestPage(r)
-	if err != nil {
-		return err
-	}
-	if r.Status == grant.Open {
-		act := read(r, &d)
+	if d.Status == grant.Open {
+		act := read(d.Request, &d)
 		if len(d.Wrong) > 0 {
 			return v.showAs(http.StatusUnprocessableEntity, "permission-request",
 				d.page(problemBelow))
@@ -219,10 +205,7 @@ func (v *visit) decide(done string, read func(
 		default:
 			return v.unkept(err, "permission-request", d.page)
 		}
-		if r, err = v.permissionRequest(); err != nil {
-			return err
-		}
-		if d, err = v.permissionRequestPage(r); err != nil {
+		if d, err = v.permissionRequestPage(); err != nil {
 			return err
 		}
 	}

@@ -78,22 +78,20 @@ func (v *visit) manages(scope store.Scope) bool {
 	return v.admin || slices.Contains(v.managed, scope)
 }
 
-// names are the names of scopes, each read once for a page.
-type names map[store.Scope]place
-
-// of names a scope. A deleted one is named by its number.
-func (n names) of(v *visit, scope store.Scope) (place, error) {
-	if p, ok := n[scope]; ok {
+// named names a scope, and reads each name once. A deleted scope is named by its number.
+func (v *visit) named(scope store.Scope) (place, error) {
+	p, ok := v.names[scope]
+	if ok {
 		return p, nil
 	}
-	p, err := v.named(scope)
+	p, err := v.readName(scope)
 	if err == nil {
-		n[scope] = p
+		v.names[scope] = p
 	}
 	return p, err
 }
 
-func (v *visit) named(scope store.Scope) (place, error) {
+func (v *visit) readName(scope store.Scope) (place, error) {
 	switch {
 	case scope.Org() != 0:
 		org, err := v.store.Org(v.ctx, scope.Org())

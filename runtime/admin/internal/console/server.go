@@ -41,9 +41,8 @@ func (v *visit) home() error {
 
 func (v *visit) overview() error {
 	s := summary{Caller: v.caller}
-	known := names{}
 	for _, in := range v.managed {
-		p, err := known.of(v, in)
+		p, err := v.named(in)
 		if err != nil {
 			return err
 		}
@@ -89,10 +88,10 @@ type toolSwitch struct {
 	Served bool
 }
 
-func (v *visit) switches() ([]toolSwitch, error) {
+func (v *visit) switches() (p page, err error) {
 	off, err := v.store.ToolsOff(v.ctx)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	served := v.server.Table().Of(access.Tools).Tools()
 	var all []toolSwitch
@@ -100,21 +99,17 @@ func (v *visit) switches() ([]toolSwitch, error) {
 		all = append(all, toolSwitch{name, slices.Contains(off, name),
 			slices.Contains(served, name)})
 	}
-	return all, nil
-}
-
-func switchesPage(all []toolSwitch) page {
-	return page{Title: "Tools on and off", Here: "tools", Data: all}
+	p = page{Title: "Tools on and off", Here: "tools", Data: all}
+	if q := v.r.URL.Query(); q.Has("unserved") && v.r.Method != http.MethodPost {
+		p.Warning = unserved(all, q.Get("unserved"))
+	}
+	return p, nil
 }
 
 func (v *visit) listSwitches() error {
-	all, err := v.switches()
+	p, err := v.switches()
 	if err != nil {
 		return err
-	}
-	p := switchesPage(all)
-	if q := v.r.URL.Query(); q.Has("unserved") {
-		p.Warning = unserved(all, q.Get("unserved"))
 	}
 	return v.show("tools", p)
 }
@@ -137,14 +132,7 @@ func unserved(all []toolSwitch, name string) string {
 func (v *visit) switchTool() error {
 	off, tool := v.field("off") == "yes", v.field("tool")
 	if err := v.store.SwitchTool(v.ctx, tool, off, v.by()); err != nil {
-		if !retyped(err) {
-			return err
-		}
-		all, listErr := v.switches()
-		if listErr != nil {
-			return listErr
-		}
-		return v.refused(err, "tools", switchesPage(all), ruleTool, "")
+		return v.again(err, "tools", v.switches, ruleTool, "")
 	}
 	// The switch is stored, and the server receives the change in any case.
 	if err := v.server.ReloadSwitches(v.ctx); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/visible"
-	"github.com/mcpgen/mcpgen/runtime/admin/internal/trailread"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -34,15 +34,6 @@ type search struct {
 	Type, Status, Failure, RequestID     string
 	Wrong                                faults
 }
-
-// Types are what there is to choose from.
-func (search) Types() []audit.Type { return eventTypes }
-
-// Statuses are what there is to choose from.
-func (search) Statuses() []audit.Status { return eventStatuses }
-
-// Failures are what there is to choose from.
-func (search) Failures() []audit.Failure { return eventFailures }
 
 // query is the search in an address.
 func (s search) query() url.Values {
@@ -76,7 +67,7 @@ const wholeTrail = "the audit trail"
 // reads records that the caller is about to read what of the trail, and what is searched for, by
 // name, size and digest.
 func (v *visit) reads(what string, s search) error {
-	return trailread.Record(v.ctx, v.audit, v.by(), s.query(), "read", what)
+	return front.Reads(v.ctx, v.audit, v.by(), s.query(), "read", what)
 }
 
 // trail is a page of the audit trail.
@@ -159,9 +150,6 @@ func (e eventRow) Outcome() string {
 // Waits reports whether the event is an intent, which has no outcome.
 func (e eventRow) Waits() bool { return e.Status == audit.Intent }
 
-// Fine reports whether nothing was wrong.
-func (e eventRow) Fine() bool { return e.Status == audit.Success }
-
 // Why is why the event ended as it did. The words of a handler's error are in the log alone: they
 // may hold values.
 func (e eventRow) Why() string {
@@ -241,9 +229,9 @@ func (e eventRow) Facts() (all []fact) {
 
 // showEvent shows one event, all of it.
 func (v *visit) showEvent() error {
-	id, err := v.id()
-	if err != nil {
-		return err
+	id := v.id()
+	if id == 0 {
+		return store.ErrNotFound
 	}
 	if err := v.reads(fmt.Sprintf("event %d of %s", id, wholeTrail), search{}); err != nil {
 		return err
@@ -284,5 +272,5 @@ func (v *visit) exportTrail() error {
 				"has ended."}})
 	}
 	defer end()
-	return trailread.Send(v.w, v.r.WithContext(v.ctx), v.store, f, stallTimeout, v.log)
+	return front.SendExport(v.w, v.r.WithContext(v.ctx), v.store, f, stallTimeout, v.log)
 }

@@ -78,7 +78,8 @@ type visit struct {
 	caller  access.Principal // zero where everybody is let in
 	admin   bool
 	managed []store.Scope // by one who is no admin
-	foreign string        // what was requested and is none of the caller's, for the audit
+	names   map[store.Scope]place
+	foreign string // what was requested and is none of the caller's, for the audit
 }
 
 var (
@@ -92,7 +93,7 @@ func (c *console) handler(to route) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), to.timeout())
 		defer cancel()
 		r = r.WithContext(ctx)
-		v := &visit{console: c, w: w, r: r, ctx: ctx}
+		v := &visit{console: c, w: w, r: r, ctx: ctx, names: map[store.Scope]place{}}
 		// The form is read first, so that the caller is identified after all of it has arrived.
 		// Only a permitted caller gets its error.
 		unread := v.parsed()

@@ -1,6 +1,6 @@
 // Package front contains the request handling that the admin API and the console share: time
-// limits, messages for outages, audit events of refused requests, and the names of declared
-// catalogs.
+// limits, messages for outages, audit events of refused requests, exports of the audit trail, and
+// the names of declared catalogs.
 package front
 
 import (

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -47,11 +50,17 @@ func ClearWorkspace(ctx context.Context, spaces isolate.Workspaces, sink audit.S
 	return found, cmp.Or(err, failed)
 }
 
-// Reads records a read of the audit trail before it happens. If that fails, the trail must not be
-// read. A nil sink records nothing.
-func Reads(ctx context.Context, sink audit.Sink, by audit.Event, action, object string) error {
+// Reads records a read of the audit trail before it happens, with the filters of the query by name,
+// size and digest. If that fails, the trail must not be read. A nil sink records nothing.
+func Reads(ctx context.Context, sink audit.Sink, by audit.Event, query url.Values,
+	action, object string) error {
 	if sink == nil {
 		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		value := query.Get(name)
+		by.Arguments = append(by.Arguments, audit.Argument{Name: name[:min(len(name), 64)],
+			Bytes: len(value), Digest: audit.DigestOf([]byte(value))})
 	}
 	by.Type, by.Status, by.Action, by.Object = audit.AdminRequest, audit.Success, action, object
 	return record(ctx, sink, by)

@@ -15,6 +15,15 @@ func Shadowed(declared []catalog.Found, in store.Scope, name string) error {
 	if in != store.Global || !slices.ContainsFunc(declared, named) {
 		return nil
 	}
-	return fmt.Errorf("the source of the server declares a catalog %q (//mcp:tool catalog=): use "+
-		"another name, or remove it there", name)
+	return Declared(fmt.Sprintf("the source of the server declares a catalog %q (//mcp:tool "+
+		"catalog=): use another name, or remove it there", name))
 }
+
+// Declared is the error for a name that code declares. It is a [store.ErrExists].
+type Declared string
+
+// Error returns the text.
+func (d Declared) Error() string { return string(d) }
+
+// Is implements the interface of package errors.
+func (Declared) Is(target error) bool { return target == store.ErrExists }

@@ -259,12 +259,12 @@ func TestTrailIsNotReadWhereThatCannotBeRecorded(t *testing.T) {
 		all = append(all, e)
 		return broken
 	})
-	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, "list",
+	if err := front.Reads(t.Context(), sink, audit.Event{Principal: "root"}, nil, "list",
 		"the trail"); err != broken || len(all) != 1 || all[0].Type != audit.AdminRequest ||
 		all[0].Status != audit.Success || all[0].Action != "list" || all[0].Principal != "root" {
 		t.Errorf("%v, %+v", err, all)
 	}
-	if err := front.Reads(t.Context(), nil, audit.Event{}, "list", "the trail"); err != nil {
+	if err := front.Reads(t.Context(), nil, audit.Event{}, nil, "list", "the trail"); err != nil {
 		t.Error(err)
 	}
 }
