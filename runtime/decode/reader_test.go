@@ -385,6 +385,15 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
+func TestNothingTakesTheEmptyObjectAlone(t *testing.T) {
+	for doc, ok := range map[string]bool{`{}`: true, ` { } `: true, `{"a":1}`: false, `[]`: false,
+		`null`: false, ``: true, `{}{}`: false} {
+		if err := Begin([]byte(doc)).Nothing(); (err == nil) != ok {
+			t.Errorf("%q: %v", doc, err)
+		}
+	}
+}
+
 // BenchmarkReader decodes a parcel with limits of every kind.
 func BenchmarkReader(b *testing.B) {
 	doc := []byte(

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -315,6 +316,18 @@ func TestLinesThatAreNoPermissionAreRefused(t *testing.T) {
 		if _, err := Parse(line); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+}
+
+func TestPermissionsAreKeptInOneCanonicalForm(t *testing.T) {
+	written := Permission{Type: "net.connect", Resource: "EXAMPLE.com.:443-443"}
+	g, err := Grant{Permission: written, Client: "c"}.Keepable(time.Now())
+	if err != nil || g.Resource != "example.com:443" {
+		t.Errorf("%q, %v", g.Resource, err)
+	}
+	r, err := Request{Permission: written, Client: "c", Reason: "r"}.Keepable(time.Now())
+	if err != nil || r.Resource != "example.com:443" {
+		t.Errorf("%q, %v", r.Resource, err)
 	}
 }
 
