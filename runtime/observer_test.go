@@ -69,9 +69,15 @@ func (w *scenarioWorld) observes(mode string) observe.Observer {
 		}
 		w.note(line)
 	}}
-	switch mode {
+	switch ended := o.ended; mode {
+	case "outcomes":
+		o.began = func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
+			if m.Method == "notifications/cancelled" { // it ends before or after the call
+				return ctx, observation{}
+			}
+			return ctx, observation{ended: ended}
+		}
 	case "messages":
-		ended := o.ended
 		o.began = func(ctx context.Context, m observe.Message) (context.Context, observe.Observation) {
 			w.note(fmt.Sprintf("note: began %s %s %s", m.Method, m.Transport, m.Protocol))
 			return ctx, observation{ended: ended}
