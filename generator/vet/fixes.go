@@ -38,8 +38,11 @@ func fixes(file *source, d diag.Diagnostic, pos, end token.Pos) []analysis.Sugge
 			return elicits(file, pos)
 		}
 	case diag.Dangling:
-		if restricts.MatchString(file.line(pos)) {
-			return nil // without it, a handler would admit more than its author has written
+		line := file.line(pos)
+		name, _, _ := strings.Cut(strings.TrimPrefix(line, "//mcp:"), " ")
+		if _, known := directive.Lookup(strings.TrimSpace(name)); !known ||
+			restricts.MatchString(line) {
+			return nil // without it, a handler could admit more than its author has written
 		}
 		return fix("Remove the directive", removal(file, pos))
 	case diag.HiddenText:

@@ -182,7 +182,7 @@ func (t *scanner) scheme(i int) int {
 		return i
 	}
 	for _, known := range schemes {
-		if !hasFold(t.s[i:], known) {
+		if len(t.s)-i < len(known) || !strings.EqualFold(t.s[i:i+len(known)], known) {
 			continue
 		}
 		end := i + len(known)

@@ -30,17 +30,25 @@ func importsC(file *ast.File) bool {
 
 // tagged reports whether a //go:build line or the name of a file leaves it out of some build.
 func tagged(path string, file *ast.File, goVersion string) bool {
+	var lines, older []string // older are lines of +build, which count without one of go:build
 	for _, group := range file.Comments {
 		if group.Pos() >= file.Package {
 			break
 		}
 		for _, c := range group.List {
-			if !constraint.IsGoBuild(c.Text) {
-				continue
+			if constraint.IsGoBuild(c.Text) {
+				lines = append(lines, c.Text)
+			} else if constraint.IsPlusBuild(c.Text) && group != file.Doc {
+				older = append(older, c.Text)
 			}
-			if expr, err := constraint.Parse(c.Text); err != nil || !always(expr, goVersion) {
-				return true
-			}
+		}
+	}
+	if len(lines) == 0 {
+		lines = older
+	}
+	for _, line := range lines {
+		if expr, err := constraint.Parse(line); err != nil || !always(expr, goVersion) {
+			return true
 		}
 	}
 	// A system that does not exist: file names with a system do not match it.

@@ -124,7 +124,8 @@ var (
 	// toolLine matches a line that other tools read: markers (+optional), annotations (@Summary,
 	// @gotags:), swagger:model with or without the Go name in front, directives with a space behind
 	// the slashes (// nolint:all, // go:embed x), and the first line of a comment for swag.
-	toolLine = regexp.MustCompile(`^[ \t]*(\+[A-Za-z]|@[A-Za-z][\w.-]*([ \t:({]|$)|` +
+	toolLine = regexp.MustCompile(`^\+([a-z][\w.:/-]*([=(,].*)?$|build )|^[ \t]*(@[A-Za-z][\w.-]*:|` +
+		`@(?i:` + annotations + `)([ \t({]|$)|` +
 		`([A-Za-z_]\w* +)?swagger:[a-z]|[A-Z]\w* godoc$|` +
 		`nolint($|[ \t]*//|:)|#?nosec($|[ \t])|(?i:code generated .*DO NOT EDIT\.?$)|` +
 		`(` + tools + `):[A-Za-z])`)
@@ -140,6 +141,14 @@ var (
 		`parameters|extensions|callbacks|external ?docs|securitydefinitions):[ \t]*`)
 	swagger = regexp.MustCompile(`(?m)^[ \t]*([A-Za-z_]\w* +)?swagger:[a-z]`)
 )
+
+// annotations are the names that swag and comments of other languages have behind an @. Other words
+// with an @ are text, as in @here.
+const annotations = `summary|description(\.markdown)?|tags|accept|produce|params?|success|failure|` +
+	`response|header|(deprecated)?router|security|id|title|version|host|basepath|schemes|` +
+	`termsofservice|(contact|license|tag|query|externaldocs|securitydefinitions)\.[\w.]+|in|name|` +
+	`x-[\w-]+|returns?|throws|see|since|author|deprecated|example|todo|ignore|inject_tag|` +
+	`api\w*`
 
 // tools are the names in directives of tools, as in go:build. Other names with a colon are text, as
 // in host:port.
