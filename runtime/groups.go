@@ -368,7 +368,7 @@ type ObserveOptions struct {
 	// Masker has the secrets that package redact does not know by itself. It applies to logs,
 	// errors, the audit, and debug tools. Zero adds none.
 	Masker redact.Masker
-	// Readiness are checks of what the server depends on, by a name for the log: a database, a
+	// Readiness are checks of dependencies of the server, by a name for the log: a database, a
 	// directory of users. While one fails, [PathReadyz] reports that the server is not ready, and
 	// nothing else changes. Each has two seconds, and a result is kept for one. New adds the check
 	// of a sink that is an [audit.ReadySink], of an Identity that is an [identity.ReadySource], and
@@ -396,7 +396,7 @@ type ProtocolOptions struct {
 	// that a decision depends on: those with //mcp:allow, //mcp:rule or an HTTP header. The listed
 	// schemas stay strict. Clients that send wrong types then go unnoticed, except in telemetry.
 	LenientArguments bool
-	// StdioValue returns what [CallerValue] gives the handlers of a message on stdio. Over HTTP,
+	// StdioValue returns the value that [CallerValue] gives handlers of a message on stdio. Over HTTP,
 	// Options.Identity provides it (identity.Identity.Value). The server calls it when a handler of
 	// the message first uses the value, with the handler's context. If it fails, the handler gets
 	// no value. Nil is no value.
@@ -409,7 +409,7 @@ type ProtocolOptions struct {
 	// need the same key, of at least 32 random bytes. Empty is a random key of this process.
 	StateKey []byte
 	// Extensions are extensions of the protocol that the server declares to every caller, with
-	// their settings, which may be nil. The server adds that of MCP Apps if a tool has one, and
+	// their settings, which may be nil. The server adds the one of MCP Apps if a tool has one, and
 	// those that an adopted server declares. Nil declares no other.
 	Extensions map[string]map[string]any
 	// Experimental are experimental MCP capabilities, declared as Extensions are. Nil declares

@@ -42,7 +42,7 @@ type Options struct {
 	// All others are unknown to everybody. Prompts and resources stay.
 	ReadOnly bool
 	// Logger receives the server's log: filtered lists at debug level, refusals at info level, and
-	// what needs a person at warn and error level. Package redact masks secrets in it. Nil is
+	// faults for a person at warn and error level. Package redact masks secrets in it. Nil is
 	// slog.Default(), and the record of the start is short if that writes to a terminal.
 	Logger *slog.Logger
 	// Interceptors run inside the guard, the first one outermost. They get allowed messages only,
