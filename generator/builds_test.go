@@ -18,11 +18,14 @@ var builds = []struct {
 	name, code string
 	files      map[string]string
 }{
-	{"an old release", "", map[string]string{"b.go": "//go:build go1.20\n\npackage p\n\n" + buildTool}},
-	{"a later release", "MCP022", map[string]string{"b.go": "//go:build go1.99\n\npackage p\n\n" + buildTool}},
+	{"an old release", "", map[string]string{"b.go": "//go:build go1.20\n\npackage p\n\n" +
+		buildTool}},
+	{"a later release", "MCP022", map[string]string{"b.go": "//go:build go1.99\n\npackage p\n\n" +
+		buildTool}},
 	{"before a later release", "MCP022",
 		map[string]string{"b.go": "//go:build !go1.99\n\npackage p\n\n" + buildTool}},
-	{"always", "", map[string]string{"b.go": "//go:build extra || !extra\n\npackage p\n\n" + buildTool}},
+	{"always", "", map[string]string{"b.go": "//go:build extra || !extra\n\npackage p\n\n" +
+		buildTool}},
 	{"cgo", "MCP022", map[string]string{"b.go": "package p\n\nimport \"C\"\n\n" + buildTool}},
 	{"constants", "MCP022", map[string]string{
 		"b.go": "package p\n\ntype Kind string\n\n//mcp:tool public\n" +
@@ -37,10 +40,12 @@ var builds = []struct {
 	{"a method", "MCP022", map[string]string{
 		"b.go": "package p\n\ntype In struct{ A int }\n\n//mcp:tool public\n" +
 			"func Use(ctx context.Context, in struct{ In In }) error { return nil }\n",
-		"c.go": "//go:build extra\n\npackage p\n\nfunc (*In) UnmarshalText([]byte) error { return nil }\n",
+		"c.go": "//go:build extra\n\npackage p\n\nfunc (*In) UnmarshalText([]byte) error { " +
+			"return nil }\n",
 	}},
 	{"a type", "MCP022", map[string]string{
-		"b.go": "package p\n\n//mcp:tool public\nfunc Use(ctx context.Context, in In) error { return nil }\n",
+		"b.go": "package p\n\n//mcp:tool public\nfunc Use(ctx context.Context, in In) error { " +
+			"return nil }\n",
 		"c.go": "//go:build extra\n\npackage p\n\ntype In struct{ A int }\n",
 		"d.go": "//go:build !extra\n\npackage p\n\ntype In struct{ B int }\n",
 	}},
@@ -51,7 +56,8 @@ var builds = []struct {
 	{"a promoted handler", "", map[string]string{
 		"b.go": "package p\n\ntype base struct{}\n\ntype Desk struct{ base }\n\n//mcp:tool public\n" +
 			"func (Desk) Use(ctx context.Context) error { return nil }\n",
-		"c.go": "//go:build extra\n\npackage p\n\nfunc (base) Other(ctx context.Context) error { return nil }\n",
+		"c.go": "//go:build extra\n\npackage p\n\nfunc (base) Other(ctx context.Context) error " +
+			"{ return nil }\n",
 	}},
 	{"a text", "MCP008", map[string]string{
 		"b.go": "package p\n\n//mcp:tool public description=@Text\n" +
@@ -81,7 +87,8 @@ func TestEveryBuildHasOneVerdict(t *testing.T) {
 		t.Run(setting, func(t *testing.T) {
 			name, value, _ := strings.Cut(setting, "=")
 			t.Setenv(name, value)
-			result, err := generator.Run(t.Context(), generator.Options{Dir: dir, Patterns: []string{"./..."}})
+			result, err := generator.Run(t.Context(), generator.Options{Dir: dir,
+				Patterns: []string{"./..."}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -59,7 +59,8 @@ func TestFirstGenerationNeedsNoGeneratedFile(t *testing.T) {
 		"a stale client":   {{Name: "shop/client/mcp_client.go", Data: []byte(stale)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := loadtest.Write(t, append(slices.Clone(txtar.Parse([]byte(clientChain)).Files), extra...)...)
+			dir := loadtest.Write(t, append(slices.Clone(txtar.Parse([]byte(clientChain)).Files),
+				extra...)...)
 			run := func(o generator.Options) map[string]string {
 				t.Helper()
 				result, err := generator.Run(loadtest.Context(t), o)

@@ -87,7 +87,8 @@ func randomConstant(r *rand.Rand, of string, depth int) string {
 func TestGeneratedConstantsHaveTheirValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(38, 2))
 	for i := range 12 {
-		uses := "\n// Own is own.\nconst Own = \"own\"\n\n// Kind is an enum.\ntype Kind string\n\nconst (\n"
+		uses := "\n// Own is own.\nconst Own = \"own\"\n\n// Kind is an enum.\ntype Kind " +
+			"string\n\nconst (\n"
 		for i := range 3 {
 			uses += fmt.Sprintf("\tKind%d Kind = Kind(\"%[1]d \" + %s)\n", i, randomConstant(r, "string", 2))
 		}

@@ -150,7 +150,8 @@ func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, 
 		return Listing{}, nil
 	}
 	filter, err := s.catalogs.Filter(ctx, &request.Info{
-		ID: info.ID, Principal: info.Principal, Catalog: wire.NewCatalogQuery(s.opts.Observe.Masker, ref)})
+		ID: info.ID, Principal: info.Principal,
+		Catalog: wire.NewCatalogQuery(s.opts.Observe.Masker, ref)})
 	if err != nil {
 		return Listing{}, err
 	}

@@ -105,7 +105,8 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 			[]toolset.Tool{{Name: "zap", Aliases: []string{"ask"}, Input: anyInput, Call: nothing}})}},
 		{`"ask"`, picky(), access.Rule{MinRole: member}, conditional,
 			[]toolset.Toolset{toolsetOf([]toolset.Tool{good("ask")})}},
-		{`"ask"`, picky(), access.Rule{MinRole: member}, func(o *opts) { conditional(o); o.ReadOnly = true },
+		{`"ask"`, picky(), access.Rule{MinRole: member},
+			func(o *opts) { conditional(o); o.ReadOnly = true },
 			[]toolset.Toolset{toolsetOf([]toolset.Tool{{Name: "ask", Input: anyInput, Call: nothing,
 				Annotations: toolset.Annotations{ReadOnlyHint: true}}})}},
 	} {

@@ -76,7 +76,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 	has := func(names ...string) func(context.Context) ([]string, error) {
 		return func(context.Context) ([]string, error) { return names, nil }
 	}
-	ci, own := runtime.ServiceUser{Client: "ci", User: "ada"}, access.Principal{Subject: "ci", Client: "ci"}
+	ci := runtime.ServiceUser{Client: "ci", User: "ada"}
+	own := access.Principal{Subject: "ci", Client: "ci"}
 	bare := toolset.NewToolset(gen{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd"},
 		Tools: []toolset.Tool{good("a"), good("b"), good("c")},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
@@ -130,13 +131,14 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 			func(c *odd) { serviceUsers(c, ci, ci) }},
 		{`Options.Host.ServiceUsers has client "ci" of issuer "i" twice: remove one`,
 			func(c *odd) { ci := ci; ci.Issuer = "i"; serviceUsers(c, ci, ci) }},
-		{"Options.Host.Source is set, but neither Options.Identity nor Options.Host.ServiceUsers " + users,
+		{"Options.Host.Source is set, but neither Options.Identity nor Options.Host.ServiceUsers " +
+			users,
 			func(c *odd) { c.Identity = silent }},
 		{`principal "bot": it has no user of the host: set its User, or map its Client in ` +
 			"Options.Host.ServiceUsers and set Subject to the Client's name",
 			func(c *odd) { c.Identity = staticOf(access.Principal{Subject: "bot"}) }},
-		{`Options.Identity: principal "bot": Options.Host.ServiceUsers has client "ci", but this is not ` +
-			"the client's own token. For a client's own token, have the verifier set " +
+		{`Options.Identity: principal "bot": Options.Host.ServiceUsers has client "ci", but ` +
+			"this is not the client's own token. For a client's own token, have the verifier set " +
 			"identity.Identity.ClientItself, or write a principal whose Subject is its Client. For users " +
 			"of the client, set Delegated", func(c *odd) {
 			c.Identity = staticOf(access.Principal{Subject: "bot", Client: "ci"})
@@ -156,8 +158,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 			"its grants or the settings of the adapter", func(c *odd) {
 			c.actions = func(context.Context) ([]string, error) { panic("boom") }
 		}},
-		{`Options.Host.Source does not support permission billing.export, which tool "export" asks for: ` +
-			"it has no object; correct action=, object= or app=, and run go generate",
+		{`Options.Host.Source does not support permission billing.export, which tool "export" asks ` +
+			"for: it has no object; correct action=, object= or app=, and run go generate",
 			func(c *odd) {
 				c.spell = func(p string) (string, error) {
 					if p == "billing.export" {
@@ -166,8 +168,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 					return p, nil
 				}
 			}},
-		{`permission dcim.view_site, which resource "dcim://sites/{id}" asks for: the adapter returns no ` +
-			"name for it", func(c *odd) {
+		{`permission dcim.view_site, which resource "dcim://sites/{id}" asks for: the adapter ` +
+			"returns no name for it", func(c *odd) {
 			c.spell = func(string) (string, error) { return "", nil }
 		}},
 		// a user that the host does not have, in the words of adapters
@@ -191,10 +193,16 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 	} {
 		check(stock(), test.want, test.change)
 	}
-	check(bare, `mcp server: Options.Identity: its role mapping results in "Manger", which is not a role of Viewer < Member < Manager < Admin: use one of them
-mcp server: Options.Access.AdminRole is "Boss", which is not a role of Viewer < Member < Manager < Admin: use one of them, or leave it empty for Admin
-mcp server: Options.Host.Source is set, and tool "a" and tool "b" have neither a permission of the host nor action=none: write action= or object= on each, or action=none, and run go generate (in Adopt: set Permission in their rules)
-mcp server: Options.Host.ServiceUsers: client "ci" has issuer "https://tpyo.example", whose tokens Options.Identity does not accept: use https://id.example or https://login.example, or leave Issuer empty for any`,
+	check(bare, `mcp server: Options.Identity: its role mapping results in "Manger", which is `+
+		`not a role of Viewer < Member < Manager < Admin: use one of them`+"\n"+
+		`mcp server: Options.Access.AdminRole is "Boss", which is not a role of Viewer `+
+		`< Member < Manager < Admin: use one of them, or leave it empty for Admin`+"\n"+
+		`mcp server: Options.Host.Source is set, and tool "a" and tool "b" have neither `+
+		`a permission of the host nor action=none: write action= or object= on each, or `+
+		`action=none, and run go generate (in Adopt: set Permission in their rules)`+"\n"+
+		`mcp server: Options.Host.ServiceUsers: client "ci" has issuer `+
+		`"https://tpyo.example", whose tokens Options.Identity does not accept: use `+
+		`https://id.example or https://login.example, or leave Issuer empty for any`,
 		func(c *odd) {
 			ci.Issuer = "https://tpyo.example"
 			c.Identity, c.Access.AdminRole = mapping{hosted()}, "Boss"
@@ -214,7 +222,8 @@ mcp server: Options.Host.ServiceUsers: client "ci" has issuer "https://tpyo.exam
 	g.Table.Resources, g.Resources[0] = []access.Rule{site, other}, g.Resources[1]
 	g.Resources[0].URI, g.Resources[0].Variables = other.Resource, []toolset.Variable{{Name: "name"}}
 	check(toolset.NewToolset(g), "", verbs(verbsOf("get browse")))
-	check(toolset.NewToolset(g), "dcim://sites/{id} and dcim://sites/{name} match the same URI, but have",
+	check(toolset.NewToolset(g), "dcim://sites/{id} and dcim://sites/{name} match the same "+
+		"URI, but have",
 		verbs(verbsOf("list browse")))
 	synctest.Test(t, func(t *testing.T) { // an adapter that does not return
 		hang := func() { time.Sleep(time.Hour) }

@@ -64,7 +64,8 @@ func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("django: %w", missing), what + "django: no column auth_user.usrname"},
-		{errors.Join(down, missing), what + "connection refused\nmcp server: no column auth_user.usrname"},
+		{errors.Join(down, missing), what + "connection refused\nmcp server: no column " +
+			"auth_user.usrname"},
 		{down, ""}, {nil, ""}, {capability.ErrNoUser, ""},
 		{sqlError("42P01"), what}, {sqlError("42703"), what}, {sqlError("28000"), what},
 		{fmt.Errorf("django: %w", sqlError("42501")), what}, {sqlError("3D000"), what},

@@ -149,9 +149,10 @@ func TestSecretsOfHostsAndSourcesAreMasked(t *testing.T) {
 		"doctor": s.Doctor(ctx, access.Principal{Subject: "ada", User: "ada"}).String(),
 		"log":    log.String(), "audit": records.String(),
 	}
-	options.Host.Source, options.Logger = oddHost{fakeHost: h, actions: func(context.Context) ([]string, error) {
-		return nil, fault
-	}}, quiet()
+	options.Host.Source, options.Logger = oddHost{fakeHost: h,
+		actions: func(context.Context) ([]string, error) {
+			return nil, fault
+		}}, quiet()
 	_, err := runtime.New(options, stock())
 	said["start"] = fmt.Sprint(err)
 	for where, text := range said {

@@ -170,5 +170,6 @@ var deadly = handlers{
 	"a schema that is none": asks(&mcp.ElicitParams{Message: "?",
 		RequestedSchema: json.RawMessage(`{"type":7}`)}),
 	"a number that clients round": asks(roundedForm),
-	"NaN in a question":           asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{}, Temperature: math.NaN()}),
+	"NaN in a question": asks(&mcp.CreateMessageParams{Messages: []*mcp.SamplingMessage{},
+		Temperature: math.NaN()}),
 }

@@ -245,7 +245,8 @@ func TestServerNamesItsRoots(t *testing.T) {
 		Roots: roots(t, nil)}}, toolsetOf(nil))).Roots(); len(got) != 1 || got[0] != "docs" {
 		t.Error(got)
 	}
-	if got := runtime.Administer(newServer(t, runtime.Options{}, toolsetOf(nil))).Roots(); len(got) != 0 {
+	none := runtime.Administer(newServer(t, runtime.Options{}, toolsetOf(nil)))
+	if got := none.Roots(); len(got) != 0 {
 		t.Error(got)
 	}
 }

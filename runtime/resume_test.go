@@ -296,7 +296,9 @@ func TestStreamsThatWaitKeepLittle(t *testing.T) {
 					}
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, asked(c, http.MethodPost,
-						c.request("initialize", `"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}`), nil))
+						c.request("initialize",
+							`"protocolVersion":"2025-11-25","capabilities":{},`+
+								`"clientInfo":{"name":"raw","version":"1"}`), nil))
 					return asked(c, http.MethodGet, "",
 						map[string]string{"Mcp-Session-Id": w.Header().Get("Mcp-Session-Id")})
 				}

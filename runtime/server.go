@@ -210,7 +210,8 @@ func (s *Server) buildIdentity() error {
 	metadata, err := principal.MetadataOf(opts.Identity, s.table)
 	s.authenticator = principal.NewAuthenticator(principal.Config{
 		Identity: opts.Identity, Timeout: opts.HTTP.IdentityTimeout, Table: s.table,
-		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger, Masker: opts.Observe.Masker,
+		Realm: s.info.Name, Metadata: metadata, Pool: s.pool, Log: opts.Logger,
+		Masker:         opts.Observe.Masker,
 		TrustedProxies: opts.HTTP.TrustedProxies,
 		Audit:          opts.Audit.Sink, AuditTimeout: opts.Audit.Timeout, Active: s.active})
 	return errors.Join(principal.CheckKnown(opts.Identity, s.table), err)
@@ -266,8 +267,8 @@ func (s *Server) buildAdminRole() error {
 	roles := s.table.Hierarchy()
 	highest := roles[len(roles)-1]
 	if s.admin = s.table.Rank(cmp.Or(s.opts.Access.AdminRole, highest)); s.admin == 0 {
-		return fmt.Errorf("Options.Access.AdminRole is %q, which is not a role of %s: use one of them, or "+
-			"leave it empty for %s",
+		return fmt.Errorf("Options.Access.AdminRole is %q, which is not a role of %s: use one "+
+			"of them, or leave it empty for %s",
 			s.opts.Access.AdminRole, strings.Join(roles, " < "), highest)
 	}
 	return nil
@@ -332,7 +333,8 @@ func (s *Server) buildDiscovery() error {
 			readOnly = append(readOnly, name)
 		}
 	}
-	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Access.Denial, ListAll: opts.Lists.ListAll,
+	s.policy = &discovery.Policy{Table: s.table, Denial: opts.Access.Denial,
+		ListAll:  opts.Lists.ListAll,
 		ReadOnly: s.table.Named(readOnly), Apps: s.apps}
 	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
 		Source: opts.Catalogs.Source, Declared: s.composed.catalogs, Policy: s.policy,
@@ -441,11 +443,12 @@ func (s *Server) buildTransport() {
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.HTTP.Origins,
 		AllowedHosts: opts.HTTP.Hosts, MaxBodyBytes: opts.HTTP.MaxBody,
 		BodyReadTimeout: transport.BodyReadTimeout, StreamAfter: transport.StreamAfter,
-		SessionTimeout: opts.HTTP.SessionTimeout, KeepAlive: opts.HTTP.KeepAlive, StdioValue: opts.Protocol.StdioValue,
-		Recheck: opts.Host.Recheck,
-		Limits:  session.Limits{Total: opts.HTTP.MaxSessions, PerUser: opts.HTTP.MaxPerUser},
-		Ready:   transport.NewReadiness(opts.Observe.Readiness, s.pool, opts.Logger),
-		Guard:   s.guard, Facts: s.facts, Events: resume.NewStore()}
+		SessionTimeout: opts.HTTP.SessionTimeout, KeepAlive: opts.HTTP.KeepAlive,
+		StdioValue: opts.Protocol.StdioValue,
+		Recheck:    opts.Host.Recheck,
+		Limits:     session.Limits{Total: opts.HTTP.MaxSessions, PerUser: opts.HTTP.MaxPerUser},
+		Ready:      transport.NewReadiness(opts.Observe.Readiness, s.pool, opts.Logger),
+		Guard:      s.guard, Facts: s.facts, Events: resume.NewStore()}
 }
 
 // startError is why a server does not start. Each line of its text begins with its origin.

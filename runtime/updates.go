@@ -105,7 +105,8 @@ func (s *Server) publishKept() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.closing, publishTimeout)
-		_, err := principal.Supervise(ctx, s.pool, s.opts.Observe.Masker, func() (none struct{}, err error) {
+		mask := s.opts.Observe.Masker
+		_, err := principal.Supervise(ctx, s.pool, mask, func() (none struct{}, err error) {
 			return none, s.opts.Protocol.ResourceUpdates.PublishUpdate(ctx, uri)
 		})
 		cancel()
@@ -134,15 +135,17 @@ func (s *Server) logUnpublished() {
 func (s *Server) followUpdates() {
 	for s.closing.Err() == nil {
 		updates, err := principal.Supervise(s.closing, s.pool, s.opts.Observe.Masker,
-			func() (<-chan string, error) { return s.opts.Protocol.ResourceUpdates.FollowUpdates(s.closing), nil })
+			func() (<-chan string, error) {
+				return s.opts.Protocol.ResourceUpdates.FollowUpdates(s.closing), nil
+			})
 		if updates != nil {
 			s.updates.Follow(s.closing, updates)
 		}
 		if s.closing.Err() != nil {
 			return
 		}
-		s.opts.Logger.Error("Options.Protocol.ResourceUpdates stopped reporting updates; the server follows "+
-			"it again", "error", err)
+		s.opts.Logger.Error("Options.Protocol.ResourceUpdates stopped reporting updates; the "+
+			"server follows it again", "error", err)
 		select {
 		case <-s.closing.Done():
 		case <-time.After(time.Second):

@@ -217,7 +217,8 @@ func sentences(t text) []text {
 			}
 			words = append(words, word)
 			bare := strings.TrimRight(word, `"'”’*_)]`)
-			if bare != "" && strings.IndexByte(".!?", bare[len(bare)-1]) >= 0 && !shortened.MatchString(bare) {
+			if bare != "" && strings.IndexByte(".!?", bare[len(bare)-1]) >= 0 &&
+				!shortened.MatchString(bare) {
 				end()
 			}
 		}

@@ -89,7 +89,8 @@ func TestListOfPagesIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := s.list(s.sections(), func(file string) string { return file }); string(got) != string(want) {
+	want := s.list(s.sections(), func(file string) string { return file })
+	if string(got) != string(want) {
 		t.Errorf("llms.txt is not current: run make site.\nIt is\n%s\nwant\n%s", got, want)
 	}
 	files, err := s.render("https://example.org/")

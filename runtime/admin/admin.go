@@ -60,8 +60,8 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 // those.
 func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	if server.Catalogs() != catalog.Source(a.source) {
-		return nil, errors.New("the server's catalogs have another source: set Options.Catalogs.Source to " +
-			"the one passed to admin.New")
+		return nil, errors.New("the server's catalogs have another source: set " +
+			"Options.Catalogs.Source to the one passed to admin.New")
 	}
 	if err := sameGrants(server.Grants(), a.options.Grants); err != nil {
 		return nil, err
@@ -97,8 +97,8 @@ func sameGrants(served grant.Source, kept grant.Registry) error {
 		return errors.New("admin.Options.Grants is not comparable: pass a pointer, here and as " +
 			"Options.Grants.Source")
 	case served != grant.Source(kept):
-		return errors.New("the server's grants have another source: set Options.Grants.Source to the value " +
-			"of admin.Options.Grants")
+		return errors.New("the server's grants have another source: set Options.Grants.Source " +
+			"to the value of admin.Options.Grants")
 	}
 	return nil
 }

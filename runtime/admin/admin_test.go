@@ -114,8 +114,8 @@ func TestWhatCannotWorkTogetherIsRefused(t *testing.T) {
 		if _, err := runtime.New(runtime.Options{Catalogs: runtime.CatalogOptions{Source: other},
 			Admin: a.Handler},
 			set); err == nil || !strings.Contains(err.Error(),
-			"Options.Admin: the server's catalogs have another source: set Options.Catalogs.Source to the one "+
-				"passed to admin.New") {
+			"Options.Admin: the server's catalogs have another source: set "+
+				"Options.Catalogs.Source to the one passed to admin.New") {
 			t.Errorf("%v: %v", other, err)
 		}
 	}
@@ -138,13 +138,13 @@ func TestServerThatDecidesByOtherGrantsIsRefused(t *testing.T) {
 		message string
 	}{
 		{kept, kept, ""}, {kept, nil, ""}, {nil, nil, ""},
-		{grant.NewMemory(), kept, "the server's grants have another source: set Options.Grants.Source to " +
-			"the value of admin.Options.Grants"},
+		{grant.NewMemory(), kept, "the server's grants have another source: set " +
+			"Options.Grants.Source to the value of admin.Options.Grants"},
 		{nil, kept, "the server's grants have another source: set Options.Grants.Source to the value " +
 			"of admin.Options.Grants"},
 		{byValue{Memory: kept}, byValue{Memory: kept}, "pass a pointer"},
-		{byValue{Memory: kept}, kept, "the server's grants have another source: set Options.Grants.Source " +
-			"to the value of admin.Options.Grants"},
+		{byValue{Memory: kept}, kept, "the server's grants have another source: set " +
+			"Options.Grants.Source to the value of admin.Options.Grants"},
 	} {
 		a, err := admin.New(source, admin.Options{Grants: tt.kept})
 		if err != nil {

@@ -50,7 +50,8 @@ func TestEqualDocumentsHaveOneCanonicalForm(t *testing.T) {
 }
 
 func TestFewTextsAreUniqueAsTheirCanonicalFormsAre(t *testing.T) {
-	item := rapid.SampledFrom([]string{`"a"`, `"b"`, `"\u0061"`, `""`, `"1"`, `1`, `1.0`, `"s1:a"`, `["a"]`})
+	item := rapid.SampledFrom([]string{`"a"`, `"b"`, `"\u0061"`, `""`, `"1"`, `1`, `1.0`, `"s1:a"`,
+		`["a"]`})
 	rapid.Check(t, func(t *rapid.T) {
 		items := rapid.SliceOfN(item, 2, fewItems).Draw(t, "items")
 		array := []byte("[" + strings.Join(items, " , ") + "]")

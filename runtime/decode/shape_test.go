@@ -51,7 +51,8 @@ func TestNullsAreNormalizedBySchema(t *testing.T) {
 		{"a recursive type", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#/$defs/n"}}},"required":["kids"]}}}`,
 			`{"kids":[{"kids":null},{"kids":[{"kids":null}]}]}`, `{"kids":[{"kids":[]},{"kids":[{"kids":[]}]}]}`},
 		{"a recursive root", `{"type":"object","properties":{"next":{"$ref":"#"},"tags":` + list + `}}`, `{"next":{"next":null,"tags":null},"tags":null}`, `{"next":{"next":{},"tags":[]},"tags":[]}`},
-		{"white space", `{"properties":{"a":` + list + `}}`, "{ \"a\" : null ,\n \"b\" : [ 1 , null ] }", `{"a":[],"b":[1,null]}`},
+		{"white space", `{"properties":{"a":` + list + `}}`,
+			"{ \"a\" : null ,\n \"b\" : [ 1 , null ] }", `{"a":[],"b":[1,null]}`},
 		{"numbers and literals", `{"items":{"type":"array"}}`, `[1.5e3,true,false,null]`, `[1.5e3,true,false,[]]`},
 		{"no null", list, `["a"]`, `["a"]`},
 	} {

@@ -48,14 +48,21 @@ func TestOnlyAHelperIsOne(t *testing.T) {
 
 func TestErrorsSayWhatPeopleNeed(t *testing.T) {
 	for want, err := range map[string]error{
-		"the tool reached its limit on memory (64 MiB)":              &limitError{Limit: limitMemory, Bound: size(64 << 20)},
-		"the tool reached its limit on output (3 KiB)":               &limitError{Limit: limitOutput, Bound: size(3 << 10)},
-		"the tool reached its limit on file size (100 bytes)":        &limitError{Limit: limitFileSize, Bound: size(100)},
+		"the tool reached its limit on memory (64 MiB)": &limitError{
+			Limit: limitMemory, Bound: size(64 << 20)},
+		"the tool reached its limit on output (3 KiB)": &limitError{
+			Limit: limitOutput, Bound: size(3 << 10)},
+		"the tool reached its limit on file size (100 bytes)": &limitError{
+			Limit: limitFileSize, Bound: size(100)},
 		"the tool made a system call that is forbidden in isolation": &limitError{Limit: limitSyscall},
-		"the tool reached its limit on timeout":                      &limitError{Limit: limitTime, Bound: bound(limitTime, Limits{Timeout: -1})},
-		"the tool reached its limit on timeout (30s)":                &limitError{Limit: limitTime, Bound: lasting(29_998 * time.Millisecond)},
-		"the tool reached its limit on timeout (1.5s)":               &limitError{Limit: limitTime, Bound: lasting(1_499 * time.Millisecond)},
-		"the tool reached its limit on timeout (300ms)":              &limitError{Limit: limitTime, Bound: lasting(299_700 * time.Microsecond)},
+		"the tool reached its limit on timeout": &limitError{Limit: limitTime,
+			Bound: bound(limitTime, Limits{Timeout: -1})},
+		"the tool reached its limit on timeout (30s)": &limitError{Limit: limitTime,
+			Bound: lasting(29_998 * time.Millisecond)},
+		"the tool reached its limit on timeout (1.5s)": &limitError{Limit: limitTime,
+			Bound: lasting(1_499 * time.Millisecond)},
+		"the tool reached its limit on timeout (300ms)": &limitError{Limit: limitTime,
+			Bound: lasting(299_700 * time.Microsecond)},
 		"the tool panicked": &crashError{Panic: true},
 		"the tool's process ended without a result:  exit status 3": &crashError{State: "exit status 3"},
 	} {

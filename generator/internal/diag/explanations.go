@@ -596,7 +596,8 @@ func Find(ctx context.Context, text string, limit int) ([]string, error)`,
 		Cure: "Rename a property in its json tag, its parameter or its schema file. Rename a tool by " +
 			"name= of //mcp:tool. In place of a choice at the root, write the condition into the " +
 			"description, and check the arguments in the handler.\n\n" +
-			"For strict modes, write optional=null on //mcp:server: optional arguments of the package may then be " +
+			"For strict modes, write optional=null on //mcp:server: optional arguments of the " +
+			"package may then be " +
 			"null. For one argument, write nullable in //mcp:param or in the jsonschema tag. Replace " +
 			"maps by lists of structs, and any by a concrete type. In a schema by hand, remove the " +
 			"keyword.",

@@ -42,7 +42,8 @@ func FromChecked(c Checked) *Program {
 	}
 	pkg := &Package{
 		Path: path, Name: c.Types.Name(), Module: c.Module, Local: true, Types: c.Types, Info: c.Info,
-		goVersion: c.GoVersion, meta: &packages.Package{PkgPath: path, Imports: map[string]*packages.Package{}},
+		goVersion: c.GoVersion, meta: &packages.Package{PkgPath: path,
+			Imports: map[string]*packages.Package{}},
 	}
 	for _, file := range c.Files {
 		name := prog.filename(file.FileStart)

@@ -123,14 +123,16 @@ func TestFoldersAreThoseOfTheGoCommand(t *testing.T) {
 		}
 	}
 	for file, text := range map[string]string{
-		"go.mod":              "module example.com/m\n\ngo 1.26\n\nignore (\n\t./old\n\tweb\n)\n",
-		"cmd/main.go":         "package main\n\nimport _ \"example.com/m/lib\"\n",
-		"lib/lib.go":          "package lib\n\nimport _ \"example.com/m/_x/tools\"\n",
-		"lib/lib_test.go":     "package lib\n\nimport _ \"example.com/m/testdata/tests\"\n",
-		"_x/tools/tools.go":   "package tools\n\nimport _ \"example.com/m/lib/testdata/more\"\n",
-		"other/other.go":      "package other\n\nimport _ \"example.com/m/testdata/library\"\n",
-		"gen/gen.go":          "//go:build ignore\n\npackage main\n\nimport _ \"example.com/m/testdata/gen\"\n",
-		"app/app.go":          "//go:build linux\n\npackage main\n\nimport _ \"example.com/m/old/tools\"\n",
+		"go.mod":            "module example.com/m\n\ngo 1.26\n\nignore (\n\t./old\n\tweb\n)\n",
+		"cmd/main.go":       "package main\n\nimport _ \"example.com/m/lib\"\n",
+		"lib/lib.go":        "package lib\n\nimport _ \"example.com/m/_x/tools\"\n",
+		"lib/lib_test.go":   "package lib\n\nimport _ \"example.com/m/testdata/tests\"\n",
+		"_x/tools/tools.go": "package tools\n\nimport _ \"example.com/m/lib/testdata/more\"\n",
+		"other/other.go":    "package other\n\nimport _ \"example.com/m/testdata/library\"\n",
+		"gen/gen.go": "//go:build ignore\n\npackage main\n\nimport _ " +
+			"\"example.com/m/testdata/gen\"\n",
+		"app/app.go": "//go:build linux\n\npackage main\n\nimport _ " +
+			"\"example.com/m/old/tools\"\n",
 		"nested/go.mod":       "module example.com/nested\n",
 		"nested/main.go":      "package main\n\nimport _ \"example.com/nested/testdata/t\"\n",
 		"nested/deep/go.mod":  "module example.com/deep\n",

@@ -182,6 +182,8 @@ func Warnings(schema []byte) (list []Warning, err error) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Warning) int { return strings.Compare(a.Pointer, b.Pointer) })
+	slices.SortStableFunc(list, func(a, b Warning) int {
+		return strings.Compare(a.Pointer, b.Pointer)
+	})
 	return list, nil
 }

@@ -427,7 +427,8 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 		{"A string `jsonschema:\"maxLenght 8\"`", "the jsonschema tag \"maxLenght 8\" has no key",
 			"write maxLength=8"},
 		{"A string `jsonschema:\"pattern=(\"`", "the pattern ( is malformed", ""},
-		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x has (?i), which JavaScript refuses", ""},
+		{"A string `jsonschema:\"pattern=(?i)x\"`", "the pattern (?i)x has (?i), which " +
+			"JavaScript refuses", ""},
 		{"A string `jsonschema:\"minlength=3\"`", "the jsonschema tag has no key \"minlength\"",
 			"did you mean minLength?"},
 		{"A string `jsonschema:\"minLength=3, maxLength=5\"`",
@@ -548,10 +549,12 @@ func TestOnlyCyclesReferToThemselves(t *testing.T) {
 	}
 	chain.WriteString("type T300 struct{}\n")
 	for src, want := range map[string]string{
-		chain.String() + "type Root struct { A *T0 }":                 "the type has more than 200 levels",
-		"type Root struct { A " + strings.Repeat("[]", 300) + "int }": "the type has more than 200 levels",
-		"type P *P\ntype Root struct { A P }":                         "the type refers to itself without end",
-		"type P *Q\ntype Q **P\ntype Root struct { A P }":             "the type refers to itself without end",
+		chain.String() +
+			"type Root struct { A *T0 }": "the type has more than 200 levels",
+		"type Root struct { A " + strings.Repeat("[]", 300) +
+			"int }": "the type has more than 200 levels",
+		"type P *P\ntype Root struct { A P }":             "the type refers to itself without end",
+		"type P *Q\ntype Q **P\ntype Root struct { A P }": "the type refers to itself without end",
 	} {
 		problems, _ := problemsOf(t, src, false)
 		if len(problems) != 1 || problems[0].Message != want {
@@ -617,7 +620,8 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 		"type Root struct { A *T }":           "declare the JSON type in the field's tag",
 		"type Root struct { A []T }":          "use a type without the method",
 		"type Root struct { A map[string]T }": "use a type without the method",
-		"type Root struct { T }":              "give the embedded field a name, use a type without the method, " + ByHand,
+		"type Root struct { T }": "give the embedded field a name, use a type " +
+			"without the method, " + ByHand,
 		// A struct may be an object, so that no schema is proposed.
 		"type M map[string]int\nfunc (*M) UnmarshalJSON([]byte) error { return nil }\n" +
 			"type Root struct { A M }": "declare the JSON type in the field's tag, for example " +

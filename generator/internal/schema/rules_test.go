@@ -45,9 +45,11 @@ func TestRules(t *testing.T) {
 			with:    `"i8":{"type":"integer","maximum":127,"minimum":-128}`,
 			without: `"i8":{"type":"integer"}`},
 		"open-any": {of: reflect.TypeFor[corpus.RuleAny](), with: `"v":{}`, without: `"v":true`},
-		"json-fields": {of: reflect.TypeFor[corpus.Ambiguous](), with: `{"properties":{"L":{"type":"string"},"R"`,
+		"json-fields": {of: reflect.TypeFor[corpus.Ambiguous](),
+			with:    `{"properties":{"L":{"type":"string"},"R"`,
 			without: `{"properties":{"X":{"type":"integer"`},
-		"dash-name": {of: reflect.TypeFor[corpus.Dash](), with: `{"properties":{"-":{"type":"string"},"own"`,
+		"dash-name": {of: reflect.TypeFor[corpus.Dash](),
+			with:    `{"properties":{"-":{"type":"string"},"own"`,
 			without: `{"properties":{"own"`},
 		"embedded-pointer": {of: reflect.TypeFor[corpus.EmbedsPointer](), with: `"required":["name"]`,
 			without: `"required":["id","name"]`},
@@ -56,7 +58,8 @@ func TestRules(t *testing.T) {
 			without: `"next":{"$ref":"#/$defs/Chain","description"`},
 		"default-optional": {of: reflect.TypeFor[corpus.RuleDefault](),
 			with: `"additionalProperties":false,"type":"object"}`, without: `"required":["a"]`},
-		"json-map-keys": {of: reflect.TypeFor[corpus.Set[int]](), name: "Set[int]", with: `"^(0|-?[1-9][0-9]*)$"`,
+		"json-map-keys": {of: reflect.TypeFor[corpus.Set[int]](), name: "Set[int]",
+			with:    `"^(0|-?[1-9][0-9]*)$"`,
 			without: `"^[0-9]+$"`},
 		"text-marshaler": {of: reflect.TypeFor[corpus.RuleText](), with: `"t":{"type":"string"`,
 			without: `"t":{"$ref":"#/$defs/Text"}`},
@@ -89,15 +92,19 @@ func TestRules(t *testing.T) {
 			without: ""},
 		"unique-items-value": {of: reflect.TypeFor[corpus.RuleUnique](), with: `"type":"array"}`,
 			without: `"uniqueItems":true`},
-		"plain-description": {of: reflect.TypeFor[corpus.Described](), with: `"description":"a count, of things"`,
+		"plain-description": {of: reflect.TypeFor[corpus.Described](),
+			with:    `"description":"a count, of things"`,
 			without: `"a":{"type":"string"}`},
 		"nullable-any-of": {of: reflect.TypeFor[corpus.TextTags](),
 			with: `"g":{"anyOf":[{"type":"string"},{"type":"null"}],"description":"commas, escaped"}`, without: `"g":{"oneOf":[{"type":"string","description":"commas, escaped"},{"type":"null"}]}`},
-		"nullable-optional": {of: reflect.TypeFor[corpus.NumberTags](), with: `"required":["b","c","d","e","j","k"]`,
+		"nullable-optional": {of: reflect.TypeFor[corpus.NumberTags](),
+			with:    `"required":["b","c","d","e","j","k"]`,
 			without: `"required":["a","b","c","d","e","f","g","h","i","j","k"]`},
-		"references-resolved": {of: reflect.TypeFor[corpus.Shapes](), with: `"any":{"anyOf":[{"properties":{"r"`,
+		"references-resolved": {of: reflect.TypeFor[corpus.Shapes](),
+			with:    `"any":{"anyOf":[{"properties":{"r"`,
 			without: `"any":{"anyOf":[{"$ref":"#/$defs/Circle"}]}`},
-		"declared-type": {of: reflect.TypeFor[corpus.RuleDeclared](), with: `"o":{"type":"string","minLength":1}`,
+		"declared-type": {of: reflect.TypeFor[corpus.RuleDeclared](),
+			with:    `"o":{"type":"string","minLength":1}`,
 			without: ""},
 		"typed-enums": {of: reflect.TypeFor[corpus.Enums](),
 			with:    `"status":{"type":"string","enum":["active","offline"]`,
@@ -116,7 +123,8 @@ func TestRules(t *testing.T) {
 			without: `  - b\n\nIt has a second paragraph, too."`},
 		"root-without-doc": {of: reflect.TypeFor[corpus.Second](), with: `"required":["b"]}`,
 			without: `"required":["b"],"description":"Second stands below it."}`},
-		"hidden-fields": {of: reflect.TypeFor[corpus.Hides](), output: true, with: `"seen":{"type":"string"}},"type"`,
+		"hidden-fields": {of: reflect.TypeFor[corpus.Hides](), output: true,
+			with:    `"seen":{"type":"string"}},"type"`,
 			without: `"seen":{"type":"string"}},"additionalProperties":false`},
 		"null-results": {of: reflect.TypeFor[corpus.Person](), output: true,
 			with:    `"ptr":{"anyOf":[{"type":"string"},{"type":"null"}]}`,
@@ -124,7 +132,8 @@ func TestRules(t *testing.T) {
 		"shape-only": {of: reflect.TypeFor[corpus.NumberTags](), output: true,
 			with:    `"a":{"type":"integer","examples":[2,3]}`,
 			without: `"a":{"type":"integer","maximum":10,"minimum":1,"default":5,"examples":[2,3]}`},
-		"null-root": {of: reflect.TypeFor[*corpus.Labels](), name: "*Labels", output: true, with: `{"anyOf":[{"items"`},
+		"null-root": {of: reflect.TypeFor[*corpus.Labels](), name: "*Labels", output: true,
+			with: `{"anyOf":[{"items"`},
 	}
 	for _, r := range Rules {
 		t.Run(r.Name, func(t *testing.T) {
@@ -293,13 +302,15 @@ func TestLinesForOtherToolsAreNoDescription(t *testing.T) {
 		"Note is text. //nolint:lll // long": "Note is text.",
 		"Key is one. #nosec G101":            "Key is one.",
 		"Get swagger:route GET /orders/{id} orders getOrder\n\nReads an order.\n\n\tConsumes:\n" +
-			"\t- application/json\n\n\tResponses:\n\t  default: error\n\t  200: order\n\nMore.\n": "Reads an order." +
+			"\t- application/json\n\n\tResponses:\n\t  default: error\n\t  200: order\n\n" +
+			"More.\n": "Reads an order." +
 			"\n\nMore.",
 		"swagger:route GET / x y\n\nReads.\n\nresponses:\n  200: order\n":    "Reads.",
 		"swagger:operation GET / y\n\nReads.\n---\nproduces:\n- a/b\nx: y\n": "Reads.",
-		"Responses:\n  - one\n":                                                    "Responses:\n  - one",
-		"List godoc\n@Summary x\n@Router / [get]\n":                                "",
-		"Reads an order.\n\n@Summary x\n@Description a sentence.\n@Tags a\n\nEnd.": "Reads an order.\n\nEnd.",
+		"Responses:\n  - one\n":                     "Responses:\n  - one",
+		"List godoc\n@Summary x\n@Router / [get]\n": "",
+		"Reads an order.\n\n@Summary x\n@Description a sentence.\n@Tags a\n\n" +
+			"End.": "Reads an order.\n\nEnd.",
 	} {
 		if got := Description(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -352,7 +363,8 @@ func TestStringsOfOthersAreQuotedTwice(t *testing.T) {
 	}
 	pattern := regexp.MustCompile(QuotedPattern)
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`"[a"\\\\/bnu01\n]{0,6}"`)).Draw(t, "text")
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`"[a"\\\\/bnu01\n]{0,6}"`)).Draw(t,
+			"text")
 		if text == "null" {
 			return // encoding/json ignores it, and mcpgen refuses it
 		}

@@ -144,8 +144,8 @@ var (
 
 // annotations are the names that swag and comments of other languages have behind an @. Other words
 // with an @ are text, as in @here.
-const annotations = `summary|description(\.markdown)?|tags|accept|produce|params?|success|failure|` +
-	`response|header|(deprecated)?router|security|id|title|version|host|basepath|schemes|` +
+const annotations = `summary|description(\.markdown)?|tags|accept|produce|params?|success|` +
+	`failure|response|header|(deprecated)?router|security|id|title|version|host|basepath|schemes|` +
 	`termsofservice|(contact|license|tag|query|externaldocs|securitydefinitions)\.[\w.]+|in|name|` +
 	`x-[\w-]+|returns?|throws|see|since|author|deprecated|example|todo|ignore|inject_tag|` +
 	`api\w*`

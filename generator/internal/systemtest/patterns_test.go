@@ -123,7 +123,8 @@ var (
 	others = strings.Split(`^ $ \b \B \A \z . \Qa.b\E \Q\E \Q(\E`, " ")
 	groups = strings.Split(`( (?: (?P<n> (?<n> (?<m> (?<1> (?i) (?i: (?s: (?s) (?m) (?U) (?-i:`, " ")
 	counts = strings.Split(`* + ? *? +? ?? {0} {2} {1,} {0,2} {2}? {,2} {01} {1,02}`, " ")
-	posix  = strings.Split("alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit", " ")
+	posix  = strings.Split("alnum alpha ascii blank cntrl digit graph lower print punct space "+
+		"upper word xdigit", " ")
 )
 
 func one(random *rand.Rand, list []string) string { return list[random.IntN(len(list))] }

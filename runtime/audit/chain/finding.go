@@ -80,8 +80,8 @@ const (
 	cureMissing = "find the files or rows that have them; if older files were deleted as " +
 		"configured, pass the last checkpoint before them with --since"
 	cureReordered = "compare the order with another copy of the trail"
-	cureForged    = "compare it with another copy of the trail; pruning and deleting old files leave " +
-		"no such record, so it may be forged"
+	cureForged    = "compare it with another copy of the trail; pruning and deleting old " +
+		"files leave no such record, so it may be forged"
 )
 
 var cures = map[Kind]string{

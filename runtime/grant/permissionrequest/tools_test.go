@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -107,7 +106,7 @@ func toolsetOf(tools []toolset.Tool, rules []access.Rule) toolset.Toolset {
 func serverOf(t *testing.T, o runtime.Options, store permissionrequest.Store,
 	sets ...toolset.Toolset) *runtime.Server {
 	t.Helper()
-	o.Logger, o.Grants.Source, o.Anonymous = slog.New(slog.NewTextHandler(io.Discard, nil)), store, true
+	o.Logger, o.Grants.Source, o.Anonymous = slog.New(slog.DiscardHandler), store, true
 	s, err := runtime.New(o, append(sets, permissionrequest.Toolset(
 		permissionrequest.New(store)))...)
 	if err != nil {

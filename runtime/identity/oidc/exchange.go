@@ -378,7 +378,8 @@ func (k *PrivateKey) signer() (jose.Signer, error) {
 func (x *Exchange) assertion() (string, error) {
 	now := time.Now()
 	claims, err := json.Marshal(map[string]any{"iss": x.o.ClientID, "sub": x.o.ClientID,
-		"aud": cmp.Or(x.o.PrivateKey.Audience, x.o.TokenURL), "jti": rand.Text(), "iat": now.Unix(), "nbf": now.Unix(),
+		"aud": cmp.Or(x.o.PrivateKey.Audience, x.o.TokenURL), "jti": rand.Text(), "iat": now.Unix(),
+		"nbf": now.Unix(),
 		"exp": now.Add(assertionPeriod).Unix()})
 	if err != nil {
 		return "", err

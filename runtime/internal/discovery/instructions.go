@@ -85,7 +85,8 @@ func NewInstructions(c InstructionsConfig, anonymous bool) (*Instructions, error
 		everybody.Subject = "anybody"
 	}
 	if hidden, ok := i.hidden(everybody, c.Text); ok {
-		return nil, fmt.Errorf("Options.Texts.Instructions contains the %s %q, which is hidden from some "+
+		return nil, fmt.Errorf("Options.Texts.Instructions contains the %s %q, which is hidden "+
+			"from some "+
 			"callers: remove the name, or write the text in Options.Texts.InstructionsFor",
 			hidden.targets[0].Kind, hidden.name)
 	}

@@ -297,9 +297,11 @@ func TestToolNeedsWhatItWasDeclaredWith(t *testing.T) {
 		"set Options.Grants.Roots":  {toolset.Tool{Allow: reading}, Dependencies{Grants: true}},
 		"isolate=process of":        {toolset.Tool{Isolate: "x"}, Dependencies{}},
 		"calls at a time":           {toolset.Tool{Limits: toolset.Limits{Concurrency: -1}}, all},
-		"on their rate":             {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Calls: 1}}}, all},
-		"is not positive":           {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{Per: 1}}}, all},
-		"isolate=process only":      {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
+		"on their rate": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{
+			Calls: 1}}}, all},
+		"is not positive": {toolset.Tool{Limits: toolset.Limits{Rate: toolset.Rate{
+			Per: 1}}}, all},
+		"isolate=process only": {toolset.Tool{Limits: toolset.Limits{Memory: 1}}, all},
 		"it has //mcp:allow or isolate=process, but its generated code uses neither: run " +
 			"go generate": {toolset.Tool{Isolate: "x", Handle: answer}, all},
 	} {

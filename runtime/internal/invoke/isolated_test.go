@@ -352,7 +352,8 @@ func TestSandboxIsStartedForItsTools(t *testing.T) {
 	}
 	tools["a"].Isolate = "z"
 	b := &box{}
-	if err := StartSandbox(b, isolate.Start{}, nil, tools); err != nil || !b.started.Network || !b.started.Programs ||
+	if err := StartSandbox(b, isolate.Start{}, nil, tools); err != nil || !b.started.Network ||
+		!b.started.Programs ||
 		!slices.Equal(b.started.Isolated, []string{"example.com/apart.t", "z"}) {
 		t.Errorf("%+v %v", b.started, err)
 	}

@@ -16,7 +16,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-func client(id string) isolate.Client { return isolate.Client{Issuer: "https://id.example", ID: id} }
+func client(id string) isolate.Client {
+	return isolate.Client{Issuer: "https://id.example", ID: id}
+}
 
 func perSecond(calls int) toolset.Limits {
 	return toolset.Limits{Rate: toolset.Rate{Calls: calls, Per: time.Second}}

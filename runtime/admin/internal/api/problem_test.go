@@ -126,9 +126,10 @@ func (c cookies) Identify(r *http.Request) (context.Context, error) {
 }
 
 func TestCookiesSayNothing(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
-		return cookies{s}
-	})
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+		func(s runtime.Administered) runtime.Administered {
+			return cookies{s}
+		})
 	for _, who := range []string{"", "forged"} {
 		if got := w.send(who, "GET", "/api/v1/admin/orgs", "", "Cookie",
 			"token=root"); got.status != 401 {
@@ -291,12 +292,13 @@ func TestRefusalStandsWhereItCannotBeRecorded(t *testing.T) {
 
 func TestAPIWorksWithoutOptions(t *testing.T) {
 	var direct *api.API
-	newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
-		kept := must(store.Open(t.Context(), engines["sqlite"](t)))
-		t.Cleanup(func() { must(0, kept.Close()) })
-		direct = must(api.New(s, kept, authority.New(s, kept, stored.Stored), api.Options{}))
-		return s
-	})
+	newWorld(t, engines["sqlite"](t), runtime.Options{},
+		func(s runtime.Administered) runtime.Administered {
+			kept := must(store.Open(t.Context(), engines["sqlite"](t)))
+			t.Cleanup(func() { must(0, kept.Close()) })
+			direct = must(api.New(s, kept, authority.New(s, kept, stored.Stored), api.Options{}))
+			return s
+		})
 	for who, want := range map[string]int{"root": 200, "member": 403} {
 		r := httptest.NewRequest("GET", "/api/v1/admin/orgs", nil)
 		r.Header.Set("Authorization", "Bearer "+who)
@@ -319,11 +321,12 @@ func TestBodyThatDoesNotComeIsRefused(t *testing.T) {
 }
 
 func TestConnectionIsCutWhereAHandlerRequestsIt(t *testing.T) {
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
-		return ailing{Administered: s, list: func() (runtime.Listing, error) {
-			panic(http.ErrAbortHandler)
-		}}
-	})
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+		func(s runtime.Administered) runtime.Administered {
+			return ailing{Administered: s, list: func() (runtime.Listing, error) {
+				panic(http.ErrAbortHandler)
+			}}
+		})
 	defer func() {
 		if p := recover(); p != http.ErrAbortHandler {
 			t.Errorf("%v", p)

@@ -163,16 +163,17 @@ func (e ending) Read([]byte) (int, error) { e(); return 0, io.EOF }
 func TestNothingIsDoneOnceTheCredentialHasEnded(t *testing.T) {
 	var end context.CancelFunc
 	var atOnce bool
-	w := newWorld(t, engines["sqlite"](t), runtime.Options{}, func(s runtime.Administered) runtime.Administered {
-		return ailing{Administered: s,
-			identify: func(ctx context.Context, err error) (context.Context, error) {
-				ctx, end = context.WithCancel(ctx) // as with a deadline at its end
-				if atOnce {
-					end()
-				}
-				return ctx, err
-			}, list: func() (runtime.Listing, error) { return runtime.Listing{}, context.Canceled }}
-	})
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+		func(s runtime.Administered) runtime.Administered {
+			return ailing{Administered: s,
+				identify: func(ctx context.Context, err error) (context.Context, error) {
+					ctx, end = context.WithCancel(ctx) // as with a deadline at its end
+					if atOnce {
+						end()
+					}
+					return ctx, err
+				}, list: func() (runtime.Listing, error) { return runtime.Listing{}, context.Canceled }}
+		})
 	for _, op := range w.operations() {
 		if strings.HasPrefix(op.id, "get-openapi") {
 			continue

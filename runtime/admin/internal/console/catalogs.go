@@ -238,7 +238,8 @@ func (v *visit) catalogPage(c store.Catalog) (p page, d catalogPage, err error) 
 	return p, d, nil
 }
 
-var catalogForms = forms[store.Catalog, catalogPage]{"catalog", (*visit).catalog, (*visit).catalogPage}
+var catalogForms = forms[store.Catalog, catalogPage]{
+	"catalog", (*visit).catalog, (*visit).catalogPage}
 
 func (v *visit) saveCatalog() error {
 	name, description, active := v.field("name"), v.field("description"), v.field("active") == "on"
@@ -258,7 +259,8 @@ func (v *visit) saveCatalog() error {
 				{"State", onOff(c.Active), onOff(active)}}}
 		}
 		d.Name, d.Description, d.Active = name, description, active
-		return v.ruleOr(ruleCatalog), "A catalog with this name already exists there. Choose another name."
+		return v.ruleOr(ruleCatalog), "A catalog with this name already exists there. Choose " +
+			"another name."
 	})
 }
 

@@ -229,7 +229,8 @@ func (v *visit) memberPage(m store.Membership) (p page, d memberPageData, err er
 	return page{Title: m.Subject, Here: "orgs"}, d, err
 }
 
-var memberForms = forms[store.Membership, memberPageData]{"member", (*visit).member, (*visit).memberPage}
+var memberForms = forms[store.Membership, memberPageData]{
+	"member", (*visit).member, (*visit).memberPage}
 
 func (v *visit) saveMember() error {
 	standing := access.Standing(v.field("standing"))

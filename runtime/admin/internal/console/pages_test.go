@@ -98,7 +98,8 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
 		"free|-(needs an authenticated caller and role Viewer)|-(needs role " +
 			"Viewer)|yes|yes|yes|yes|no permission of the host",
-		"host|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with Host.Source)",
+		"host|-(needs an authenticated caller and role Viewer)|-(needs role " +
+			"Viewer)|yes|yes|yes|yes|permission dcim.view_device (enforced only with Host.Source)",
 		"known|-(needs an authenticated caller)|yes|yes|yes|yes|yes|",
 		"open|yes|yes|yes|yes|yes|yes|",
 		"view|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|a grant of file.read on {path}",
