@@ -11,7 +11,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -93,6 +96,35 @@ func stringConstant(e ast.Expr) string {
 	case *ast.BasicLit:
 		text, _ := strconv.Unquote(e.Value)
 		return text
+	}
+	return ""
+}
+
+// Differ returns the first difference of a schema of mcpgen's and one of jsonschema.Reflector's, or
+// "". mcpgen's may have bounds of its own, and no properties.
+func Differ(at string, ours, theirs any) string {
+	if theirs == true {
+		theirs = map[string]any{}
+	}
+	a, isObject := ours.(map[string]any)
+	b, both := theirs.(map[string]any)
+	if !isObject || !both {
+		if reflect.DeepEqual(ours, theirs) {
+			return ""
+		}
+		return fmt.Sprintf("%s: %v, and the Reflector has %v", at, ours, theirs)
+	}
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		_, theirOwn := b[key]
+		if key == "$schema" || !theirOwn && (key == "minimum" || key == "maximum" ||
+			key == "properties" && len(a[key].(map[string]any)) == 0) {
+			continue
+		}
+		if d := Differ(at+"/"+key, a[key], b[key]); d != "" {
+			return d
+		}
 	}
 	return ""
 }

@@ -3,15 +3,14 @@ package schema
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/types"
-	"maps"
 	"path"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
 // TestSchemasOfPlainTypesAreTheReflectors compares the types of the corpus that no rule changes,
@@ -32,7 +31,7 @@ func TestSchemasOfPlainTypesAreTheReflectors(t *testing.T) {
 			json.Unmarshal([]byte(compact(t, reflector.ReflectFromType(dynamic))), &theirs)); err != nil {
 			t.Fatal(err)
 		}
-		if difference := differ("", ours, theirs); difference != "" {
+		if difference := testschema.Differ("", ours, theirs); difference != "" {
 			t.Log(difference)
 			return
 		}
@@ -41,34 +40,6 @@ func TestSchemasOfPlainTypesAreTheReflectors(t *testing.T) {
 	if equal < all/2 {
 		t.Errorf("%d of %d types are equal, want half", equal, all)
 	}
-}
-
-// differ returns the first difference of two schemas, or nothing.
-func differ(at string, ours, theirs any) string {
-	if theirs == true {
-		theirs = map[string]any{}
-	}
-	a, isObject := ours.(map[string]any)
-	b, both := theirs.(map[string]any)
-	if !isObject || !both {
-		if reflect.DeepEqual(ours, theirs) {
-			return ""
-		}
-		return fmt.Sprintf("%s: %v, and the Reflector has %v", at, ours, theirs)
-	}
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		_, theirOwn := b[key]
-		if key == "$schema" || !theirOwn && (key == "minimum" || key == "maximum" ||
-			key == "properties" && len(a[key].(map[string]any)) == 0) {
-			continue
-		}
-		if d := differ(at+"/"+key, a[key], b[key]); d != "" {
-			return d
-		}
-	}
-	return ""
 }
 
 // reflectorComments is the CommentMap of the test packages.

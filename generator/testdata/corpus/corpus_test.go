@@ -3,9 +3,7 @@ package corpus
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/types"
-	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
+	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
 // least is the number of types whose schemas are to be equal.
@@ -77,7 +76,7 @@ func TestSchemasOfPlainTypesAreTheReflectors(t *testing.T) {
 		case len(s.Definitions) > 0:
 			t.Logf("%s: it has references", p.name)
 		default:
-			difference := differ("", values(t, s), values(t, reflected(p.dynamic)))
+			difference := testschema.Differ("", values(t, s), values(t, reflected(p.dynamic)))
 			if difference == "" {
 				equal++
 			} else {
@@ -97,34 +96,6 @@ func values(t *testing.T, s *jsonschema.Schema) (v any) {
 		t.Fatal(err)
 	}
 	return v
-}
-
-// differ returns the first difference of two schemas, or nothing.
-func differ(at string, ours, theirs any) string {
-	if theirs == true {
-		theirs = map[string]any{}
-	}
-	a, isObject := ours.(map[string]any)
-	b, both := theirs.(map[string]any)
-	if !isObject || !both {
-		if reflect.DeepEqual(ours, theirs) {
-			return ""
-		}
-		return fmt.Sprintf("%s: %v, and the Reflector has %v", at, ours, theirs)
-	}
-	keys := maps.Clone(a)
-	maps.Copy(keys, b)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		_, theirOwn := b[key]
-		if key == "$schema" || !theirOwn && (key == "minimum" || key == "maximum" ||
-			key == "properties" && len(a[key].(map[string]any)) == 0) {
-			continue
-		}
-		if d := differ(at+"/"+key, a[key], b[key]); d != "" {
-			return d
-		}
-	}
-	return ""
 }
 
 // TestTheWalkerEndsWhereTheReflectorDoesNot walks types on which the Reflector does not end.

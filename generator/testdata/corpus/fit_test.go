@@ -37,7 +37,7 @@ func TestEverySchemaForClientsIsFitForThem(t *testing.T) {
 	}
 }
 
-var proposal = regexp.MustCompile(`^write //mcp:type \S+ schema=(\S+) in the package doc, `)
+var proposal = regexp.MustCompile(`write //mcp:type \S+ schema=(\S+) in the package doc`)
 
 // TestProposedDirectivesGiveTypesOfOthersASchema follows the cure of each finding about a type of
 // another module that reads or writes JSON by a method of its own.

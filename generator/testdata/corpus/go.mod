@@ -15,7 +15,11 @@ require (
 	k8s.io/apimachinery v0.37.2
 )
 
-require github.com/mcpgen/mcpgen v0.0.0 // indirect
+require (
+	github.com/ettle/strcase v0.2.0 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/mcpgen/mcpgen v0.0.0
+)
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
