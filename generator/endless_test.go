@@ -35,7 +35,11 @@ var endlessTypes = map[string]string{
 	"finite, swapped": "type A[T any] struct { B *B[T, int] }\ntype B[T, U any] struct { B " +
 		"*B[U, T] }",
 	"finite, constant": "type A[T any] struct { Next *A[[]string] }",
-	"finite, nested":   "type A[T any] struct { B *B[[]T] }\ntype B[T any] struct { X *B[T] }",
+	"finite, an alias": "type A[T any] struct { X int; Next *A[Number[T]] }\n" +
+		"type Number[T any] = int",
+	"finite, aliases": "type A[T any] struct { X int; Next *A[struct{ X []Number[T] }] }\n" +
+		"type Number[T any] = int",
+	"finite, nested": "type A[T any] struct { B *B[[]T] }\ntype B[T any] struct { X *B[T] }",
 }
 
 // randomTypes declares types A to D with one parameter or two. Each value of them can be finite.
@@ -55,7 +59,7 @@ func randomTypes(r *rand.Rand) string {
 		return name + "[" + strings.Join(args, ", ") + "]"
 	}
 	typ = func(params []string, depth int) string {
-		switch n := r.IntN(14); {
+		switch n := r.IntN(16); {
 		case n < 8 || depth == 0:
 			return params[r.IntN(len(params))]
 		case n < 10:
@@ -64,11 +68,16 @@ func randomTypes(r *rand.Rand) string {
 			return "[]" + typ(params, depth-1)
 		case n == 11:
 			return "map[string]" + typ(params, depth-1)
+		case n == 12:
+			return "Number[" + typ(params, depth-1) + "]"
+		case n == 13:
+			return "List[" + typ(params, depth-1) + "]"
 		default:
 			return "*" + instance(params, depth)
 		}
 	}
 	var b strings.Builder
+	b.WriteString("type Number[T any] = int\ntype List[T any] = []T\n")
 	for _, name := range names {
 		params := []string{"T", "U"}[:count[name]]
 		fmt.Fprintf(&b, "type %s[%s any] struct {\n", name, strings.Join(params, ", "))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
@@ -26,6 +27,18 @@ type Planner struct {
 	walker  *schema.Walker
 	pkg     *types.Package // that the decoders belong to
 	objects map[string]*model.Object
+	names   typeutil.Map // of objects, by their types
+}
+
+// nameOf returns the name of the object of a type. Identical types have one, though aliases among
+// their arguments may be written in another way at each place.
+func (p *Planner) nameOf(t types.Type) string {
+	if name := p.names.At(t); name != nil {
+		return name.(string)
+	}
+	name := types.TypeString(t, nil)
+	p.names.Set(t, name)
+	return name
 }
 
 // New returns a planner for the decoders of a package, whose schemas the walker made.

@@ -20,7 +20,7 @@ import (
 func (c *coder) object(
 	codec *model.Codec, t types.Type, u *types.Struct, rest *jsonschema.Schema,
 ) error {
-	codec.Kind, codec.Name = model.ObjectCodec, types.TypeString(t, nil)
+	codec.Kind, codec.Name = model.ObjectCodec, c.nameOf(t)
 	s := *rest
 	if rest.AdditionalProperties != jsonschema.FalseSchema {
 		return fmt.Errorf("%s has additional properties", gotype.Plain(t))

@@ -1,12 +1,17 @@
 package compileguard
 
-import "go/types"
+import (
+	"go/types"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
 
 // walker finds the types to guard: the given ones, each instance of a generic one, and the
 // aliases in the types of handlers and fields.
 type walker struct {
 	given map[string]bool // by path and name: one type may come from two loads as two objects
 	seen  map[string]bool // named types and aliases: every cycle goes through one
+	same  typeutil.Map    // named types: aliases in their arguments may be written in many ways
 	found []types.Type
 	// embedded are the types that a found struct embeds and JSON does not see, such as those with
 	// the tag json:"-". Go promotes their methods all the same.
@@ -38,7 +43,7 @@ func (w *walker) visit(t types.Type) {
 			w.alias(t)
 		}
 	case *types.Named:
-		if w.first(t) {
+		if w.same.Set(t, true) == nil && w.first(t) {
 			w.named(t)
 		}
 	case *types.Pointer:

@@ -94,7 +94,6 @@ func growing(pkg *types.Package) *instantiation {
 			}
 		case *types.Alias:
 			g.parameters(t.TypeParams())
-			g.visit(t.Rhs())
 		}
 	}
 	next := map[*types.TypeParam][]*types.TypeParam{}
@@ -102,7 +101,7 @@ func growing(pkg *types.Package) *instantiation {
 		next[e.from] = append(next[e.from], e.to)
 	}
 	for _, e := range g.found {
-		if types.Unalias(e.arg) == types.Type(e.from) {
+		if e.arg == types.Type(e.from) {
 			continue // it does not grow
 		}
 		seen := map[*types.TypeParam]bool{e.to: true}
@@ -139,18 +138,15 @@ func (g *instantiations) parameters(list *types.TypeParamList) {
 // visit finds the instantiations in a type as it is written.
 func (g *instantiations) visit(t types.Type) {
 	walkWritten(t, func(t types.Type) {
-		var params *types.TypeParamList
-		var args *types.TypeList
-		switch t := t.(type) {
-		case *types.Named:
-			params, args = t.Origin().TypeParams(), t.TypeArgs()
-		case *types.Alias:
-			params, args = t.Origin().TypeParams(), t.TypeArgs()
+		named, ok := t.(*types.Named)
+		if !ok {
+			return
 		}
+		params, args := named.Origin().TypeParams(), named.TypeArgs()
 		for i := range min(args.Len(), params.Len()) {
 			walkWritten(args.At(i), func(in types.Type) {
 				if from, ok := in.(*types.TypeParam); ok {
-					arg := args.At(i)
+					arg := types.Unalias(args.At(i))
 					if of := g.canonical[from]; of != nil {
 						if arg == types.Type(from) {
 							arg = of
@@ -165,14 +161,13 @@ func (g *instantiations) visit(t types.Type) {
 }
 
 // walkWritten calls visit for a type and each type in it, as far as they are written in one place:
-// it looks at the arguments of a named type, and not at its declaration.
+// it looks at the arguments of a named type, and not at its declaration. An alias is its type.
 func walkWritten(t types.Type, visit func(types.Type)) {
+	t = types.Unalias(t)
 	visit(t)
 	walk := func(t types.Type) { walkWritten(t, visit) }
 	switch t := t.(type) {
 	case *types.Named:
-		each(t.TypeArgs().Types(), walk)
-	case *types.Alias:
 		each(t.TypeArgs().Types(), walk)
 	case *types.Pointer:
 		walk(t.Elem())

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/go/types/typeutil"
+
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
@@ -30,18 +32,17 @@ func isHandler(sig *types.Signature) bool {
 func neverTool(sig *types.Signature) bool {
 	return sig.TypeParams().Len() > 0 || slices.ContainsFunc(vars(sig.Params())[1:],
 		func(v *types.Var) bool {
-			return !isRequest(v.Type()) && !fillable(v.Type(), map[types.Type]bool{})
+			return !isRequest(v.Type()) && !fillable(v.Type(), new(typeutil.Map))
 		})
 }
 
 // fillable reports whether JSON could fill a value of the type. It cannot fill an interface with
 // methods, a func or a channel. Nor can it fill a client: a struct that has one of these in a
 // field, or hides all of its fields.
-func fillable(t types.Type, seen map[types.Type]bool) bool {
-	if seen[t] {
+func fillable(t types.Type, seen *typeutil.Map) bool {
+	if seen.Set(t, true) != nil {
 		return true
 	}
-	seen[t] = true
 	switch u := t.Underlying().(type) {
 	case *types.Interface:
 		return u.NumMethods() == 0
@@ -364,7 +365,7 @@ func (t *reading) isDocument(in *types.Var) bool {
 
 // invalid reports whether the type holds one that did not check.
 func invalid(t types.Type) bool {
-	seen := map[types.Type]bool{}
+	seen := new(typeutil.Map) // by identity: with aliases, each instance may be another pointer
 	var walk func(types.Type) bool
 	list := func(n int, at func(int) types.Type) bool {
 		for i := range n {
@@ -375,10 +376,9 @@ func invalid(t types.Type) bool {
 		return false
 	}
 	walk = func(t types.Type) bool {
-		if seen[t] {
+		if seen.Set(t, true) != nil {
 			return false
 		}
-		seen[t] = true
 		switch t := t.(type) {
 		case *types.Basic:
 			return t.Kind() == types.Invalid
