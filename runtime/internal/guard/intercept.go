@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -104,6 +105,9 @@ func (g *Guard) intercept(next Next) Next {
 		p := &passed{message: m}
 		ctx = context.WithValue(ctx, interceptedKey{}, p)
 		res, err := chain(ctx, intercept.Message{Method: m.Method, Params: m.Params})
+		if rpc, ok := err.(*jsonrpc.Error); ok && rpc == nil {
+			err = wire.InternalError() // a nil pointer has no text
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.over = true
