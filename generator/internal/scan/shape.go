@@ -376,14 +376,13 @@ func invalid(t types.Type) bool {
 		return false
 	}
 	walk = func(t types.Type) bool {
+		t = types.Unalias(t) // an alias is identical to its type
 		if seen.Set(t, true) != nil {
 			return false
 		}
 		switch t := t.(type) {
 		case *types.Basic:
 			return t.Kind() == types.Invalid
-		case *types.Alias:
-			return walk(types.Unalias(t))
 		case *types.Named:
 			return list(t.TypeArgs().Len(), func(i int) types.Type { return t.TypeArgs().At(i) }) ||
 				walk(t.Underlying())
