@@ -2,6 +2,8 @@ package vet_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/vet"
@@ -63,6 +66,85 @@ func TestFindingsAreThoseOfCheck(t *testing.T) {
 		}
 		if same := got.String() == want; same == slices.Contains(different, name) {
 			t.Errorf("%s: as by check: %v; got:\n%s\nwant:\n%s", name, same, got.String(), want)
+		}
+	}
+}
+
+// mcpgen vet has the findings of mcpgen check from each pattern and folder, before and after the
+// first generation.
+func TestPackagesHaveTheFindingsOfCheck(t *testing.T) {
+	paths, err := filepath.Glob("testdata/packages/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	ctx := loadtest.Context(t) // before the working directory changes
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			var files []txtar.File
+			want := ""
+			folders := []string{"..."}
+			for _, f := range archive.Files {
+				if f.Name == "want" {
+					want = string(f.Data)
+					continue
+				}
+				files, folders = append(files, f), append(folders, filepath.Dir(f.Name))
+			}
+			dir := loadtest.Write(t, files...)
+			t.Chdir(dir)
+			slices.Sort(folders)
+			folders = slices.Compact(folders)
+			sameFindings(ctx, t, dir, folders, want)
+			if want != "" {
+				return
+			}
+			result, err := generator.Run(ctx, generator.Options{Patterns: []string{"./..."}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := result.Write(); err != nil {
+				t.Fatal(err)
+			}
+			sameFindings(ctx, t, dir, folders, want)
+		})
+	}
+}
+
+// sameFindings compares the findings of vet and check about the folders of a module.
+func sameFindings(
+	ctx context.Context, t *testing.T, dir string, folders []string, want string,
+) {
+	t.Helper()
+	compare := func(in, pattern string) {
+		t.Helper()
+		t.Chdir(in)
+		checked, err := generator.Run(ctx, generator.Options{Patterns: []string{pattern}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := vet.Packages(ctx, []string{pattern})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var byCheck, byVet bytes.Buffer
+		style := diag.Style{Base: dir}
+		if err := errors.Join(checked.Diagnostics.Render(&byCheck, style),
+			found.List.Render(&byVet, style)); err != nil {
+			t.Fatal(err)
+		}
+		if byVet.String() != byCheck.String() || pattern == "./..." && byVet.String() != want {
+			t.Errorf("%s in %s: vet:\n%s\ncheck:\n%s\nwant of ./...:\n%s", pattern,
+				diag.Relative(in, dir), &byVet, &byCheck, want)
+		}
+	}
+	for _, folder := range folders {
+		compare(dir, "./"+filepath.ToSlash(folder))
+		if folder != "..." {
+			compare(filepath.Join(dir, folder), ".")
 		}
 	}
 }

@@ -211,19 +211,21 @@ var undefined = regexp.MustCompile(`^undefined: (\w+\.)?(\w+)$`)
 
 func (c *checker) check(pkg *Package) {
 	pkg.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	if pkg.bodies {
+		pkg.Info.Types = map[ast.Expr]types.TypeAndValue{}
+		pkg.Info.Selections = map[*ast.SelectorExpr]*types.Selection{}
+	}
 	config := types.Config{
-		IgnoreFuncBodies: true,
+		IgnoreFuncBodies: !pkg.bodies,
 		FakeImportC:      true,
 		Sizes:            c.sizes,
 		Importer:         importer{c, pkg.meta},
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
-			// Soft errors count: without bodies none is about style, and the misuse of a
-			// constraint is soft. A message that begins with a tab continues the one before.
-			if !ok || strings.HasPrefix(te.Msg, "\t") {
-				return
+			// A message that begins with a tab continues the one before.
+			if ok && !strings.HasPrefix(te.Msg, "\t") {
+				c.prog.noteError(pkg, te)
 			}
-			pkg.TypeErrors = append(pkg.TypeErrors, c.prog.typeError(te))
 		},
 	}
 	config.GoVersion = pkg.goVersion
@@ -242,6 +244,15 @@ func (c *checker) check(pkg *Package) {
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
 	c.prog.types[pkg.Path] = pkg.Types
+}
+
+// noteError notes an error of a declaration. Soft errors count, unless they are about style: the
+// misuse of a constraint is soft.
+func (p *Program) noteError(pkg *Package, err types.Error) {
+	unused := err.Soft && strings.HasSuffix(err.Msg, " and not used")
+	if !unused && pkg.declares(err.Pos) {
+		pkg.TypeErrors = append(pkg.TypeErrors, p.typeError(err))
+	}
 }
 
 func (p *Program) typeError(err types.Error) TypeError {

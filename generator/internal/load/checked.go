@@ -72,10 +72,7 @@ func FromChecked(c Checked) *Program {
 		}
 	}
 	for _, err := range c.Errors {
-		unused := err.Soft && strings.HasSuffix(err.Msg, " and not used")
-		if !unused && pkg.declares(err.Pos) {
-			pkg.TypeErrors = append(pkg.TypeErrors, prog.typeError(err))
-		}
+		prog.noteError(pkg, err)
 	}
 	prog.Roots = []*Package{pkg}
 	prog.sources[c.Types.Path()] = pkg

@@ -77,6 +77,7 @@ type Package struct {
 	meta      *packages.Package
 	generated *generated
 	goVersion string // "go1.26"; empty if it is unknown
+	bodies    bool   // Info has the bodies of funcs
 }
 
 // File is one source file of the author.

@@ -1,4 +1,5 @@
-package generator
+// Package typedclient loads packages whose typed clients are not generated yet.
+package typedclient
 
 import (
 	"bytes"
@@ -10,9 +11,9 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 )
 
-// loaded loads packages. Typed clients that they import are as the source of the tools describes
-// them, also if the files on the disk are missing or stale. ahead reports that they are.
-func loaded(ctx context.Context, o Options) (program *load.Program, ahead bool, err error) {
+// Load is [load.Load]. Typed clients that the packages import are as the source of the tools
+// describes them, also if the files on the disk are missing or stale. ahead reports that they are.
+func Load(ctx context.Context, o load.Options) (program *load.Program, ahead bool, err error) {
 	c := clients{files: map[string][]byte{}, read: map[string]bool{}}
 	program, err = c.load(ctx, o)
 	return program, len(c.files) > 0, err
@@ -25,10 +26,10 @@ type clients struct {
 }
 
 // load loads packages, and again after a change of a client that they import.
-func (c *clients) load(ctx context.Context, o Options) (*load.Program, error) {
+func (c *clients) load(ctx context.Context, o load.Options) (*load.Program, error) {
+	o.Overlay = c.files
 	for {
-		program, err := load.Load(ctx,
-			load.Options{Dir: o.Dir, Patterns: o.Patterns, Overlay: c.files})
+		program, err := load.Load(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -39,7 +40,7 @@ func (c *clients) load(ctx context.Context, o Options) (*load.Program, error) {
 				continue
 			}
 			c.read[dir] = true
-			other, err := c.load(ctx, Options{Dir: dir})
+			other, err := c.load(ctx, load.Options{Dir: dir})
 			if ctx.Err() != nil {
 				return nil, err
 			}
