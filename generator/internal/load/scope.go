@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,13 +23,12 @@ import (
 // any system.
 type Scope struct {
 	Names   map[string]model.Position // package-level names, and where they are declared
-	Imports []string                  // names that imports bind in any of the files, sorted
+	Imports []model.Import            // by name: those of each import in each of the files
 }
 
 // Scope reads what the package declares.
 func (p *Program) Scope(pkg *Package) Scope {
 	s := Scope{Names: map[string]model.Position{}}
-	imports := map[string]bool{}
 	visit := func(file *ast.File) {
 		for _, id := range declared(file) {
 			place := p.Position(id.Pos(), id.End())
@@ -39,8 +37,10 @@ func (p *Program) Scope(pkg *Package) Scope {
 			}
 		}
 		for _, spec := range file.Imports {
+			place := p.Position(spec.Pos(), spec.End())
+			dot := spec.Name != nil && spec.Name.Name == "."
 			for _, name := range p.imported(pkg, spec) {
-				imports[name] = true
+				s.Imports = append(s.Imports, model.Import{Name: name, Dot: dot, Pos: place})
 			}
 		}
 	}
@@ -65,7 +65,9 @@ func (p *Program) Scope(pkg *Package) Scope {
 			visit(f)
 		}
 	}
-	s.Imports = slices.Sorted(maps.Keys(imports))
+	slices.SortStableFunc(s.Imports, func(a, b model.Import) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return s
 }
 
@@ -96,8 +98,8 @@ func declared(file *ast.File) []*ast.Ident {
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// imported are the names that an import in a file of pkg binds: one, or all exported ones for a dot
-// import. A package that only a test imports may not be loaded: its name is read from its source if
+// imported are the names that an import in a file of pkg declares: one, or all exported ones for a
+// dot import, with those of a generated file that does not exist yet. A package that only a test imports may not be loaded: its name is read from its source if
 // it is in the same module, and is otherwise the end of its path.
 func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	target, err := strconv.Unquote(spec.Path.Value)
@@ -115,8 +117,12 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 		if loaded == nil {
 			return nil
 		}
+		names := loaded.Scope().Names()
+		if of := p.sources[target]; of != nil {
+			names = slices.Concat(names, p.generated(of).names())
+		}
 		unexported := func(name string) bool { return !token.IsExported(name) }
-		return slices.DeleteFunc(loaded.Scope().Names(), unexported)
+		return slices.DeleteFunc(names, unexported)
 	case spec.Name != nil:
 		return []string{spec.Name.Name}
 	case loaded != nil:
