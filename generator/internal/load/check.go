@@ -103,6 +103,9 @@ func (c *checker) run() error {
 		}
 	}
 	c.prog.cycles()
+	for _, pkg := range c.order {
+		c.prog.emptyClients(pkg)
+	}
 	return nil
 }
 

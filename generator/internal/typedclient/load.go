@@ -54,23 +54,33 @@ func (c *clients) load(ctx context.Context, o load.Options) (*load.Program, erro
 	}
 }
 
-// write adds the clients of packages, and reports whether one has changed. A package with a finding
-// has none. No client changes without end, since no package imports itself.
+// write adds the clients of packages, and reports whether one has changed. No client changes without
+// end, since no package imports itself.
 func (c *clients) write(program *load.Program, owners []*load.Package) (changed bool) {
 	for _, owner := range owners {
-		p := scan.One(program, owner)
-		if !p.Serves || p.Service.Server.Client == "" || !p.Sound(program) {
-			continue
-		}
-		file, err := emit.TypedClient(p.Service)
+		file, err := client(program, owner)
 		if err != nil {
 			continue // generation of the package reports it
 		}
 		old, known := c.files[file.Path]
-		if known && bytes.Equal(old, file.Content) || !known && writefiles.Unchanged(file) {
+		if file.Content == nil && !known {
+			file.Content = program.EmptyClient(owner)
+		}
+		if file.Content == nil || known && bytes.Equal(old, file.Content) ||
+			!known && writefiles.Unchanged(file) {
 			continue
 		}
 		c.files[file.Path], changed = file.Content, true
 	}
 	return changed
+}
+
+// client returns the client of a package, which has no content if the package has a finding or no
+// client.
+func client(program *load.Program, owner *load.Package) (emit.File, error) {
+	p := scan.One(program, owner)
+	if !p.Serves || p.Service.Server.Client == "" || !p.Sound(program) {
+		return emit.File{Path: program.ClientFile(owner)}, nil
+	}
+	return emit.TypedClient(p.Service)
 }
