@@ -71,7 +71,7 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
 	Foreign []string
-	// Named are directories of the same module from which Scope has read only the package's name.
+	// Named are directories of the same module from which Scope has read only declared names.
 	Named []string
 
 	meta      *packages.Package

@@ -99,8 +99,9 @@ func declared(file *ast.File) []*ast.Ident {
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
 // imported are the names that an import in a file of pkg declares: one, or all exported ones for a
-// dot import, with those of a generated file that does not exist yet. A package that only a test imports may not be loaded: its name is read from its source if
-// it is in the same module, and is otherwise the end of its path.
+// dot import, with those of a generated file that does not exist yet. A package that only a test
+// imports may not be loaded: its names are read from its source if it is in the same module.
+// Otherwise its name is the end of its path.
 func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	target, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
@@ -110,19 +111,13 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	if imports(pkg, spec.Path.Value) {
 		loaded = p.types[target]
 	}
+	dot := spec.Name != nil && spec.Name.Name == "."
 	switch {
+	case dot && loaded != nil:
+		return p.exported(loaded.Scope().Names(), p.sources[target])
+	case dot:
 	case spec.Name != nil && spec.Name.Name == "_":
 		return nil
-	case spec.Name != nil && spec.Name.Name == ".":
-		if loaded == nil {
-			return nil
-		}
-		names := loaded.Scope().Names()
-		if of := p.sources[target]; of != nil {
-			names = slices.Concat(names, p.generated(of).names())
-		}
-		unexported := func(name string) bool { return !token.IsExported(name) }
-		return slices.DeleteFunc(names, unexported)
 	case spec.Name != nil:
 		return []string{spec.Name.Name}
 	case loaded != nil:
@@ -132,14 +127,42 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 		dir := filepath.Join(filepath.Dir(pkg.GoMod), filepath.FromSlash(rel))
 		if found, err := build.ImportDir(dir, 0); err == nil {
 			pkg.Named = append(pkg.Named, dir)
+			if dot {
+				return p.unloaded(&Package{Dir: dir, Local: true}, found.GoFiles)
+			}
 			return []string{found.Name}
 		}
+	}
+	if dot {
+		return nil
 	}
 	base := path.Base(target)
 	if majorVersion.MatchString(base) {
 		base = path.Base(path.Dir(target))
 	}
 	return []string{base}
+}
+
+// exported are the exported ones of the names that a package declares, and of those that its
+// generated file declares if the package was read from source.
+func (p *Program) exported(names []string, source *Package) []string {
+	if source != nil {
+		names = slices.Concat(names, p.generated(source).names())
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !token.IsExported(name) })
+}
+
+// unloaded are the exported names of a package with some files, which it reads.
+func (p *Program) unloaded(pkg *Package, files []string) (names []string) {
+	for _, name := range files {
+		p.parseFile(pkg, filepath.Join(pkg.Dir, name), &pkg.Files)
+	}
+	for _, f := range pkg.Files {
+		for _, id := range declared(f.Syntax) {
+			names = append(names, id.Name)
+		}
+	}
+	return p.exported(names, pkg)
 }
 
 // imports reports whether a file of the package, tests left aside, imports the quoted path.

@@ -23,18 +23,21 @@ func Load(ctx context.Context, o load.Options) (program *load.Program, ahead boo
 type clients struct {
 	files map[string][]byte // by path
 	read  map[string]bool   // the directories of packages that may declare a missing client
+	// changes is the number of changes of files.
+	changes int
 }
 
 // load loads packages, and again after a change of a client that they import.
 func (c *clients) load(ctx context.Context, o load.Options) (*load.Program, error) {
 	o.Overlay = c.files
 	for {
+		before := c.changes
 		program, err := load.Load(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		owners, missing := program.Owners()
-		changed := c.write(program, owners)
+		c.write(program, owners)
 		for _, dir := range missing {
 			if c.read[dir] {
 				continue
@@ -45,18 +48,17 @@ func (c *clients) load(ctx context.Context, o load.Options) (*load.Program, erro
 				return nil, err
 			}
 			if err == nil { // else the import is an error of the package that has it
-				changed = c.write(other, other.Roots) || changed
+				c.write(other, other.Roots)
 			}
 		}
-		if !changed {
+		if c.changes == before {
 			return program, nil
 		}
 	}
 }
 
-// write adds the clients of packages, and reports whether one has changed. No client changes without
-// end, since no package imports itself.
-func (c *clients) write(program *load.Program, owners []*load.Package) (changed bool) {
+// write adds the clients of packages. No client changes without end, since no package imports itself.
+func (c *clients) write(program *load.Program, owners []*load.Package) {
 	for _, owner := range owners {
 		file, err := client(program, owner)
 		if err != nil {
@@ -70,9 +72,9 @@ func (c *clients) write(program *load.Program, owners []*load.Package) (changed 
 			!known && writefiles.Unchanged(file) {
 			continue
 		}
-		c.files[file.Path], changed = file.Content, true
+		c.files[file.Path] = file.Content
+		c.changes++
 	}
-	return changed
 }
 
 // client returns the client of a package, which has no content if the package has a finding or no
