@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/vet"
 )
@@ -242,6 +243,80 @@ var _ = findings
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The analyzer has no finding about constants of a package that was never generated, or that was
+// generated under other names.
+func TestConstantsBeforeTheirGeneration(t *testing.T) {
+	const text = `
+-- base/base.go --
+package base
+
+import "context"
+
+//mcp:tool public name=looked
+func Look(ctx context.Context) error { return nil }
+
+type Kinds [len(ToolLook) - hidden]int
+-- base/hidden.go --
+package base
+
+const hidden = 4
+-- middle/middle.go --
+package middle
+
+import "example.com/scratch/base"
+
+const Deep = "deep-" + base.ToolLook
+-- shop/shop.go --
+package shop
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/scratch/base"
+	"example.com/scratch/middle"
+	"example.com/scratch/missing"
+)
+
+type Kind string
+
+const (
+	Own  Kind = ToolSell
+	Deep Kind = middle.Deep
+)
+
+//mcp:tool authenticated
+//mcp:rule kind=sell scopes=x
+//mcp:rule kind=deep-looked scopes=y
+//mcp:rule kind=nothing scopes=y
+func Sell(ctx context.Context, kind Kind, list base.Kinds) error {
+	var unused int
+	return fmt.Errorf("%s", kind)
+}
+
+var other missing.Type
+`
+	const stale = load.Header + "; DO NOT EDIT.\n\npackage base\n\nconst ToolLook = \"look\"\n"
+	for name, extra := range map[string][]txtar.File{
+		"never generated": nil,
+		"stale":           {{Name: "base/mcp_gen.go", Data: []byte(stale)}},
+	} {
+		dir := loadtest.Write(t, append(txtar.Parse([]byte(text)).Files, extra...)...)
+		var got []string
+		for _, action := range analyze(t, dir) {
+			for _, d := range action.Result.(diag.List) {
+				message, _, _ := strings.Cut(d.Message, " (")
+				got = append(got, fmt.Sprintf("%s:%d: %s", filepath.Base(d.Pos.File), d.Pos.Line, message))
+			}
+		}
+		want := []string{"shop.go:9: could not import example.com/scratch/missing",
+			`shop.go:22: "nothing" is not a value of the argument kind of Sell`}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *checker) run() error {
 		if err := c.ctx.Err(); err != nil {
 			return &Error{err}
 		}
-		c.check(pkg)
+		c.prog.check(pkg, importer{c, pkg.meta}, c.sizes)
 		return nil
 	}
 	for _, pkg := range slices.Clone(c.order) {
@@ -212,41 +212,42 @@ func (c *checker) read(meta *packages.Package, file string) {
 
 var undefined = regexp.MustCompile(`^undefined: (\w+\.)?(\w+)$`)
 
-func (c *checker) check(pkg *Package) {
+// check type-checks a package from its source, with a file that stands for the generated one.
+func (p *Program) check(pkg *Package, importer types.Importer, sizes types.Sizes) {
 	pkg.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
 	if pkg.bodies {
 		pkg.Info.Types = map[ast.Expr]types.TypeAndValue{}
 		pkg.Info.Selections = map[*ast.SelectorExpr]*types.Selection{}
 	}
 	config := types.Config{
+		GoVersion:        pkg.goVersion,
 		IgnoreFuncBodies: !pkg.bodies,
 		FakeImportC:      true,
-		Sizes:            c.sizes,
-		Importer:         importer{c, pkg.meta},
+		Sizes:            sizes,
+		Importer:         importer,
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
 			// A message that begins with a tab continues the one before.
 			if ok && !strings.HasPrefix(te.Msg, "\t") {
-				c.prog.noteError(pkg, te)
+				p.noteError(pkg, te)
 			}
 		},
 	}
-	config.GoVersion = pkg.goVersion
 	pkg.Types = types.NewPackage(pkg.Path, pkg.Name)
 	files := make([]*ast.File, len(pkg.Files))
 	for i, f := range pkg.Files {
 		files[i] = f.Syntax
 	}
-	if stand := c.prog.stand(pkg); stand != nil {
+	if stand := p.stand(pkg); stand != nil {
 		files = append(files, stand)
 	}
 	// The error is the first of those that the handler has seen.
-	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
-	c.prog.dropGenerated(pkg)
-	c.prog.endless(pkg)
+	_ = types.NewChecker(&config, p.Fset, pkg.Types, pkg.Info).Files(files)
+	p.dropGenerated(pkg)
+	p.endless(pkg)
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
-	c.prog.types[pkg.Path] = pkg.Types
+	p.types[pkg.Path] = pkg.Types
 }
 
 // noteError notes an error of a declaration. Soft errors count, unless they are about style: the
