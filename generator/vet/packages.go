@@ -45,7 +45,9 @@ func Packages(ctx context.Context, patterns []string) (Findings, error) {
 				found.fixes = append(found.fixes, d.SuggestedFixes[0])
 			}
 		}
-		report(pass, pkg, list)
+		if len(pass.Files) > 0 {
+			report(pass, pkg, list)
+		}
 	}
 	found.List = append(found.List, scan.SharedFindings(prog, scanned)...)
 	found.List.Sort()
