@@ -7,8 +7,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -280,7 +282,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 	meta := i.meta.Imports[path]
 	if meta == nil {
 		for _, e := range i.meta.Errors {
-			return nil, errors.New(firstLine(e.Msg))
+			return nil, i.failure(path, firstLine(e.Msg))
 		}
 		return nil, errors.New("the go command did not find it")
 	}
@@ -288,7 +290,21 @@ func (i importer) Import(path string) (*types.Package, error) {
 		return pkg, nil
 	}
 	for _, e := range meta.Errors {
-		return nil, errors.New(firstLine(e.Msg))
+		return nil, i.failure(path, firstLine(e.Msg))
 	}
 	return nil, fmt.Errorf("no types for %s", meta.PkgPath)
+}
+
+// failure returns the go command's error about an import. Its cure for a missing package is to add
+// a module, and no cure for a missing folder of the module itself.
+func (i importer) failure(path, message string) error {
+	if module := i.meta.Module; module != nil && module.Main &&
+		strings.HasPrefix(message, "no required module provides package ") {
+		folder, inside := strings.CutPrefix(path, module.Path+"/")
+		_, err := os.Stat(filepath.Join(module.Dir, filepath.FromSlash(folder)))
+		if inside && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("module %s has no folder %s", module.Path, folder)
+		}
+	}
+	return errors.New(message)
 }

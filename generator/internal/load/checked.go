@@ -93,7 +93,7 @@ func FromChecked(c Checked) *Program {
 	return prog
 }
 
-// outdated reports whether a constant that generation will declare is missing, or has another value.
+// outdated reports whether a constant of the next generation is missing, or has another value.
 func (p *Program) outdated(pkg *Package) bool {
 	for name, value := range p.generated(pkg).constants {
 		c, ok := pkg.Types.Scope().Lookup(name).(*types.Const)

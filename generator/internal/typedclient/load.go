@@ -57,7 +57,8 @@ func (c *clients) load(ctx context.Context, o load.Options) (*load.Program, erro
 	}
 }
 
-// write adds the clients of packages. No client changes without end, since no package imports itself.
+// write adds the clients of packages. No client changes without end, since no package imports
+// itself.
 func (c *clients) write(program *load.Program, owners []*load.Package) {
 	for _, owner := range owners {
 		file, err := client(program, owner)
