@@ -545,7 +545,7 @@ const (
 
 const Green Color = "green"`,
 		Cure: "Move the constant into the block with the others, or declare it without the type. If " +
-			"any text is valid, use string instead of the type. If any number is valid, remove the " +
+			"any text is valid, write //mcp:type with schema=string. If any number is valid, remove the " +
 			"line //mcp:type of the type.",
 	},
 	Unguarded: {

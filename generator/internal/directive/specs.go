@@ -184,6 +184,10 @@ var specs = []Spec{
 				Purpose: "optional arguments may be null, which means the same as an absent " +
 					"argument; strict modes of model providers need this. Arguments with " +
 					"//mcp:rule may not be null"},
+			{Name: "required", Kind: Choice, Choices: []string{"tags"},
+				Purpose: "a field of a struct is required only if its jsonschema tag has required, as with " +
+					"RequiredFromJSONSchemaTags of invopop's Reflector. Default: without omitempty, omitzero " +
+					"and a default"},
 			{Name: "client", Kind: Text,
 				Purpose: "the directory below the package for a generated typed client of its tools, " +
 					"as client=client; default: none"},
@@ -213,7 +217,8 @@ var specs = []Spec{
 		Purpose: "sets the schema of a type that has JSON methods of its own, for the whole " +
 			"package. The name is the package name or import path, a dot and the type name. The " +
 			"decoder checks a value before the type's method reads it. schema=integer,enum makes the " +
-			"constants of an integer type its only values",
+			"constants of an integer type its only values. schema=string on a string type with " +
+			"constants takes any string",
 		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
 		Keys: []Key{
 			{Name: "schema", Kind: List, Must: true,

@@ -202,6 +202,7 @@ func (s *scanner) header() {
 		return
 	}
 	s.nullOptional, s.walker.NotNull = d.Has("optional"), s.ruled()
+	s.walker.RequiredByTags = d.Has("required")
 	s.Service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.Service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),

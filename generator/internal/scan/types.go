@@ -91,9 +91,13 @@ func (s *scanner) strays() {
 			continue
 		}
 		last = typ // the constants are sorted by type, and c is the first one of its block
-		open := "; if any text is valid, use string instead of " + typ.Name()
+		line := "//mcp:type " + typ.Name()
+		if typ.Pkg() != s.pkg.Types {
+			line = "//mcp:type " + typ.Pkg().Name() + "." + typ.Name()
+		}
+		open := "; if any text is valid, write " + line + " schema=string in the package doc"
 		if c.Val().Kind() == constant.Int {
-			open = "; if any number is valid, remove //mcp:type " + typ.Name()
+			open = "; if any number is valid, remove " + line
 		}
 		for _, block := range s.prog.Stray(typ) {
 			names := make([]string, len(block))

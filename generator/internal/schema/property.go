@@ -154,6 +154,8 @@ func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	switch {
 	case tag.required:
 		return true
+	case p.w.RequiredByTags && f.v != nil: // parameters have no tag
+		return false
 	case f.maybe, s.Default != nil, tag.nullable:
 		return false
 	}
