@@ -28,7 +28,12 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) direct
 			Message: p.Path + ": " + p.Message, Suggestion: p.Cure,
 		}
 		own := p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid()
+		field, _ := p.Obj.(*types.Var)
+		edit, edited := s.edited[field]
 		switch {
+		case edited && p.Kind == schema.BadTag:
+			found.Pos = s.at(edit)
+			s.Findings = append(s.Findings, found)
 		case p.Type != nil && !s.prog.Local(p.Type.Pkg()):
 			if p.Own != nil {
 				found.Pos = s.declared(p.Own)

@@ -30,6 +30,9 @@ type Walker struct {
 	declared       map[string][]Tag         // by path and name; see Declare
 	integers       map[*types.TypeName]bool // integer types that are enums; see enumerate
 	open           map[*types.TypeName]bool // string types that are no enums; see Declare
+	edits          map[*types.Var]Edit      // see Edit
+	variant        string                   // of the edits
+	variants       []map[*types.Var]Edit    // all edits so far
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -74,6 +77,7 @@ func (w *Walker) Input(t types.Type) (*jsonschema.Schema, []Problem) {
 		}
 	}
 	p.ends(s)
+	p.headers(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -117,6 +121,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 		}
 	})
 	p.ends(s)
+	p.headers(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
