@@ -270,8 +270,11 @@ func (t *reading) signature() {
 		return
 	}
 	t.edit(in, out)
-	defer t.walker.Edit(nil)
-	defer t.omitted()
+	defer func() {
+		t.omitted()
+		t.walker.Edit(nil)
+		clear(t.edited)
+	}()
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
