@@ -277,6 +277,12 @@ func (t *reading) signature() {
 	if !ok {
 		return
 	}
+	t.edit(in, out)
+	defer func() {
+		t.omitted()
+		t.walker.Edit(nil)
+		clear(t.edited)
+	}()
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
@@ -317,12 +323,17 @@ func (t *reading) input(in []*types.Var) {
 		if !t.handInput() {
 			t.Input.Schema, _ = t.walker.Object(nil)
 		}
-	case len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0])):
+	case t.whole(in):
 		t.params(nil)
 		t.structInput(in[0])
 	default:
 		t.plainInput(in)
 	}
+}
+
+// whole reports whether the only parameter is the whole input.
+func (t *reading) whole(in []*types.Var) bool {
+	return len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0]))
 }
 
 func vars(t *types.Tuple) []*types.Var { return slices.Collect(t.Variables()) }
