@@ -28,7 +28,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		return
 	}
 	tag := p.readTag(f.tag)
-	if tag.mistaken != "" {
+	if tag.mistaken != "" && (p.limits || !p.foreign(f.v)) {
 		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
 			"description=",
 			"the jsonschema tag %q has no key, so it is the description", tag.text)

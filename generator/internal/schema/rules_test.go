@@ -339,6 +339,27 @@ func TestPropertiesOfGoSwaggerAreNoDescription(t *testing.T) {
 	}
 }
 
+// Mistakes in the limits of another module's type count for arguments only.
+func TestResultsOfAnotherModuleHaveNoLimits(t *testing.T) {
+	w, typ := walker(t, "types", source(t)), typeOf(t, "types", "ForeignLimits")
+	if s, _, problems := w.Output(typ); len(problems) > 0 {
+		t.Error(problems)
+	} else if text := compact(t, s); strings.Contains(text, "alpha") ||
+		strings.Contains(text, "imum") {
+		t.Error(text)
+	}
+	_, problems := w.Input(typ)
+	met := map[string]bool{}
+	for _, p := range problems {
+		met[p.Obj.Name()] = true
+	}
+	for f := range reflect.TypeFor[other.Limited]().Fields() {
+		if !met[f.Name] {
+			t.Errorf("an argument has no finding about %s", f.Name)
+		}
+	}
+}
+
 func TestForeignCommentsAreOneVisibleParagraph(t *testing.T) {
 	s, problems := walker(t, "types", source(t)).Input(typeOf(t, "types", "Foreign"))
 	if len(problems) > 0 {

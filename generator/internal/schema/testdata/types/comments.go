@@ -101,3 +101,8 @@ type NoSwagger struct {
 	// required: true
 	Unit string `json:"unit"`
 }
+
+// ForeignLimits has a type of another module whose tags have mistakes.
+type ForeignLimits struct {
+	Limited other.Limited `json:"limited"`
+}
