@@ -197,6 +197,9 @@ var mayImport = map[string][]string{
 		"runtime/access", "runtime/capability", "runtime/capability/dialect",
 		"internal/hostcheck", "runtime/capability/internal/hostuser",
 	},
+	"runtime/capability/hasperm": {
+		"runtime/access", "runtime/capability", "runtime/capability/internal/hostuser",
+	},
 	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
@@ -297,6 +300,7 @@ var outside = map[string]links{
 
 	// The user of an adapter brings the driver of its database.
 	"runtime/capability/django":     {},
+	"runtime/capability/hasperm":    {},
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 
