@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // constantShop has handlers whose constants only the generated file declares.
@@ -95,15 +97,28 @@ func TestGeneratedConstantsHaveTheirValues(t *testing.T) {
 		for i := range 3 {
 			uses += fmt.Sprintf("\tKind%d Kind = Kind(\"%[1]d \" + %s)\n", i, randomConstant(r, "string", 2))
 		}
-		uses += ")\n\n// Text describes.\nconst Text = \"Call \" + " + randomConstant(r, "string", 2) +
-			"\n\n// In is an input.\ntype In struct {\n\tKind Kind `json:\"kind\"`\n\tList [" +
+		uses += ")\n\n// Level is an enum.\ntype Level int\n\n// Role is a role.\ntype Role int\n"
+		for _, typ := range []string{"Level", "Role"} {
+			uses += map[bool]string{true: "\n//mcp:roles"}[typ == "Role"] + "\nconst (\n"
+			for i, n := range r.Perm(3) {
+				uses += fmt.Sprintf("\t%s%d %[1]s = %[3]d + %[1]s(%[4]s)\n", typ, i, 1000*n,
+					randomConstant(r, "int", 2))
+			}
+			uses += ")\n"
+		}
+		uses += "\n// Text describes.\nconst Text = \"Call \" + " + randomConstant(r, "string", 2) +
+			"\n\n// In is an input.\ntype In struct {\n\tKind Kind `json:\"kind\"`\n" +
+			"\tLevel Level `json:\"level\"`\n\tList [" +
 			randomConstant(r, "int", 2) + "]int `json:\"list\"`\n}\n"
 		want := wantedConstants(t, generatedConstants+uses)
-		const handler = "\n//mcp:tool public description=@Text\n" +
+		const handler = "\n//mcp:tool minrole=Role1 description=@Text\n" +
+			"//mcp:meta example.com/text value=@Text\n" +
 			"func Use(ctx context.Context, in In) error { return nil }\n"
-		own := strings.NewReplacer("package shop", "package own", "server name=shop", "server name=own").
+		own := strings.NewReplacer("package shop", "package own", "server name=shop",
+			"type Level schema=integer,enum\n//mcp:server name=own").
 			Replace(constantShop + uses + handler)
-		imported := "// Package use has tools.\n//\n//mcp:server name=use\npackage use\n\nimport (\n" +
+		imported := "// Package use has tools.\n//\n//mcp:server name=use\n" +
+			"//mcp:type Level schema=integer,enum\npackage use\n\nimport (\n" +
 			"\t\"context\"\n\n\t\"example.com/scratch/shop\"\n)\n" +
 			"\n// First is a generated name.\nvar First = shop.ToolHello\n" +
 			generatedName.ReplaceAllString(uses, "shop.$0") + handler
@@ -135,7 +150,7 @@ func TestGeneratedConstantsHaveTheirValues(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := usedConstants(t, got, tool.Description); got != want {
+					if got := usedConstants(t, got, tool, s.Roles.Names); got != want {
 						t.Errorf("%s: got  %s\nwant %s in\n%s", s.Package, got, want, uses)
 					}
 				}
@@ -160,23 +175,36 @@ func wantedConstants(t *testing.T, source string) string {
 	value := func(name string) string {
 		return constant.StringVal(pkg.Scope().Lookup(name).(*types.Const).Val())
 	}
-	list := pkg.Scope().Lookup("In").Type().Underlying().(*types.Struct).Field(1)
+	number := func(name string) int {
+		n, _ := constant.Int64Val(pkg.Scope().Lookup(name).(*types.Const).Val())
+		return int(n)
+	}
+	roles := []string{"Role0", "Role1", "Role2"}
+	slices.SortFunc(roles, func(a, b string) int { return number(a) - number(b) })
+	list := pkg.Scope().Lookup("In").Type().Underlying().(*types.Struct).Field(2)
 	return fmt.Sprintln([]string{value("Kind0"), value("Kind1"), value("Kind2")},
-		list.Type().(*types.Array).Len(), value("Text"))
+		[]int{number("Level0"), number("Level1"), number("Level2")},
+		list.Type().(*types.Array).Len(), value("Text"), value("Text"), roles)
 }
 
 // usedConstants returns the same values as the schema and the description have them.
-func usedConstants(t *testing.T, text []byte, description string) string {
+func usedConstants(t *testing.T, text []byte, tool model.Tool, roles []string) string {
 	t.Helper()
 	var schema struct {
 		Properties struct {
-			Kind struct{ Enum []string }
-			List struct{ MaxItems int }
+			Kind  struct{ Enum []string }
+			Level struct{ Enum []int }
+			List  struct{ MaxItems int }
 		}
 	}
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
+	var meta map[string]string
+	if err := json.Unmarshal([]byte(tool.Meta), &meta); err != nil {
+		t.Fatal(err)
+	}
 	p := schema.Properties
-	return fmt.Sprintln(p.Kind.Enum, p.List.MaxItems, description)
+	return fmt.Sprintln(p.Kind.Enum, p.Level.Enum, p.List.MaxItems, tool.Description,
+		meta["example.com/text"], roles)
 }

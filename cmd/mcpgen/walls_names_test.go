@@ -1,11 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
 
 // mostNames are the largest numbers of exported names in public packages: constants, variables,
@@ -93,4 +99,37 @@ func exportedNames(t *testing.T, files []string) map[string]bool {
 		}
 	}
 	return names
+}
+
+// TestWallsBuiltInToolsHaveOutputSchemas reads the manifests of the tools that mcpgen has itself.
+func TestWallsBuiltInToolsHaveOutputSchemas(t *testing.T) {
+	root, tools := testrepo.Root(t), 0
+	err := filepath.WalkDir(filepath.Join(root, "runtime"),
+		func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.Name() != "mcp.manifest.json" {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			var manifest struct {
+				Tools []struct {
+					Name   string
+					Output map[string]any
+				}
+			}
+			if err := json.Unmarshal(text, &manifest); err != nil {
+				return err
+			}
+			for _, tool := range manifest.Tools {
+				if tools++; tool.Output == nil {
+					t.Errorf("%s: %s has no output schema: return a value", path, tool.Name)
+				}
+			}
+			return nil
+		})
+	if err != nil || tools < 7 {
+		t.Errorf("%d tools, %v", tools, err)
+	}
 }

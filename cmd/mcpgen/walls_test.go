@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/uritemplate": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
-	// Grants and the pages of their administration read patterns and check texts by the same rules.
+	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
 	"internal/pattern": {}, "internal/hiddentext": {},
 	// All outputs for people escape what hides text.
 	"internal/escape": {},
@@ -197,6 +197,9 @@ var mayImport = map[string][]string{
 		"runtime/access", "runtime/capability", "runtime/capability/dialect",
 		"internal/hostcheck", "runtime/capability/internal/hostuser",
 	},
+	"runtime/capability/hasperm": {
+		"runtime/access", "runtime/capability", "runtime/capability/internal/hostuser",
+	},
 	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
 }
 
@@ -211,7 +214,7 @@ var mayImportBelow = map[string][]string{
 
 	"model":      {},
 	"diag":       {"model"},
-	"directive":  {"diag", "model", "/internal/editdistance"},
+	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
 	"schemafile": {"ecma", "ordered", "schema"},
 	// It compares regular expressions of two languages.
@@ -230,7 +233,7 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/uritemplate"},
+	"policydiff": {"/internal/pattern", "/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -299,6 +302,7 @@ var outside = map[string]links{
 
 	// The user of an adapter brings the driver of its database.
 	"runtime/capability/django":     {},
+	"runtime/capability/hasperm":    {},
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 

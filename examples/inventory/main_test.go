@@ -305,6 +305,7 @@ func TestSuperuserWithoutARoleLacksWhatNeedsOne(t *testing.T) {
 	file := demonstration(t)
 	for role, want := range map[string]string{
 		"":        "not  tool delete_device: role fails",
+		"none":    "not  tool delete_device: role fails",
 		"Member":  "not  tool delete_device: role fails",
 		"Manager": "sees tool delete_device\n",
 	} {

@@ -136,7 +136,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	if flags.NArg() > 0 {
 		return s, fmt.Errorf("%q: want flags only", flags.Arg(0))
 	}
-	return s, s.check()
+	err := s.check()
+	if s.role == "none" {
+		s.role = ""
+	}
+	return s, err
 }
 
 func (s settings) check() error {

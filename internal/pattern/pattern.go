@@ -25,6 +25,27 @@ type Pattern interface {
 	Covers(other Pattern) bool
 }
 
+// Parse reads a pattern of a type of permission. Its error is an [*Error].
+func Parse(kind, text string) (Pattern, error) {
+	switch FamilyOf(kind) {
+	case Paths:
+		return parsed(ParsePath(text))
+	case Commands:
+		return parsed(ParseCommand(text))
+	case Hosts:
+		return parsed(ParseHost(text))
+	}
+	return parsed(ParseCustom(text))
+}
+
+// parsed returns no pattern for an error.
+func parsed[P Pattern](p P, err error) (Pattern, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 // Error is a mistake in a pattern.
 type Error struct {
 	Pattern string

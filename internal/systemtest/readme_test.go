@@ -14,9 +14,8 @@ import (
 var update = flag.Bool("update", false,
 	"write what make demo and make tour print into golden files and the README")
 
-// TestHowtoServerOfAnIssuerIsMade builds the server of docs/howto/oidc.md, and the adapters and the
-// source over HTTP of docs/howto/mirroring-permissions.md. The server has a service user of the
-// host.
+// TestHowtoServerOfAnIssuerIsMade builds the server of docs/howto/oidc.md, and the adapters of
+// docs/howto/mirroring-permissions.md. The server has a service user of the host.
 func TestHowtoServerOfAnIssuerIsMade(t *testing.T) {
 	root := testrepo.Root(t)
 	dir := t.TempDir()
@@ -27,75 +26,13 @@ func TestHowtoServerOfAnIssuerIsMade(t *testing.T) {
 	files := map[string]string{"netops_test.go": `package netops
 
 import (
-	"errors"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/fstest"
 
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
-	"github.com/mcpgen/mcpgen/runtime/access"
-	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/static"
 )
-
-var _ capability.Source = endpoint{}
-
-func TestSourceOverHTTPDeniesWithAnError(t *testing.T) {
-	replies := map[string]func(http.ResponseWriter){
-		"ada": func(w http.ResponseWriter) {
-			io.WriteString(w, "{\"id\":\"7\",\"permissions\":[\"dcim.view_device\"]}")
-		},
-		"o/k?":   func(w http.ResponseWriter) { io.WriteString(w, "{\"id\":\"8\"}") },
-		"broken": func(w http.ResponseWriter) { w.WriteHeader(500) },
-		"torn": func(w http.ResponseWriter) {
-			io.WriteString(w, "{\"permissions\":[\"dcim.view_device\"")
-		},
-	}
-	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		reply := replies[r.URL.Path[len("/mcp-permissions/"):]]
-		if r.Header.Get("Authorization") != "Bearer secret" {
-			w.WriteHeader(401)
-		} else if reply == nil {
-			w.WriteHeader(404)
-		} else {
-			reply(w)
-		}
-	}))
-	defer host.Close()
-	e := endpoint{host.URL + "/mcp-permissions/", "secret", host.Client()}
-	for user, want := range map[string]struct {
-		id               string
-		has, fails, none bool
-	}{
-		"ada": {"7", true, false, false}, "o/k?": {"8", false, false, false},
-		"broken": {"", false, true, false}, "torn": {"", false, true, false},
-		"bob": {"", false, true, true}, "": {"", false, true, true},
-	} {
-		p := access.Principal{User: user}
-		set, err := e.Capabilities(t.Context(), p)
-		if set.Has("dcim.view_device") != want.has || (err != nil) != want.fails ||
-			errors.Is(err, capability.ErrNoUser) != want.none {
-			t.Errorf("%s: %v, %v", user, set, err)
-		}
-		if u, err := e.Resolve(t.Context(), p); u.ID != want.id || (err != nil) != want.fails {
-			t.Errorf("%s: %v, %v", user, u, err)
-		}
-	}
-	e.token = "other"
-	_, err := e.Capabilities(t.Context(), access.Principal{User: "ada"})
-	if err == nil || errors.Is(err, capability.ErrNoUser) {
-		t.Error(err)
-	}
-	if got, err := e.MapAction("dcim.view_device"); got != "dcim.view_device" || err != nil {
-		t.Error(got, err)
-	}
-	if _, err := e.MapAction("view_device"); err == nil {
-		t.Error("a permission without an app was accepted")
-	}
-}
 
 func TestServerIsMade(t *testing.T) {
 	inventory, err := dcim.Open(t.Context(), ":memory:")
@@ -123,11 +60,14 @@ func TestAdaptersAreMadeWithoutAConnection(t *testing.T) {
 	if _, err := netboxHost(); err != nil {
 		t.Error(err)
 	}
+	t.Setenv("MCP_TOKEN", "a token of at least thirty-two bytes")
+	if _, err := codeHost(); err != nil {
+		t.Error(err)
+	}
 }
 `}
 	for name, page := range map[string]string{"oidc": "docs/howto/oidc.md",
-		"adapter": "docs/howto/mirroring-permissions.md",
-		"source":  "docs/howto/mirroring-permissions.md"} {
+		"adapter": "docs/howto/mirroring-permissions.md"} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
 			t.Fatal(err)

@@ -284,7 +284,7 @@ func (e *Event) End(f Failure) { e.Status, e.Failure = f.Status(), f }
 // Axes of events besides those of package access.
 const (
 	AxisGrant     = "grant"     // a grant is missing; Missing has the type of permission and the cause
-	AxisLimit     = "limit"     // a limit was reached; Missing has the limit
+	AxisLimit     = "limit"     // a limit was reached, its time included; Missing has the limit
 	AxisArguments = "arguments" // the arguments do not fit the schema
 	AxisCancelled = "cancelled" // the client cancelled the call, or the server stopped
 )

@@ -82,6 +82,9 @@ func (d *Decider) decideAddress(e pattern.Endpoint, named, resolved string) erro
 			Reason: "it does not resolve to an address with a port"}
 	}
 	addr := to.Addr().Unmap()
+	if e.Name != "" { // whose bounds were decided on by name
+		d = &Decider{Set: d.Set, Now: d.Now, Isolated: d.Isolated}
+	}
 	decision := d.decideEndpoint(pattern.Endpoint{Addr: addr, Port: to.Port()}, named)
 	if decision.Allowed || e.Name == "" {
 		return decision.Err()

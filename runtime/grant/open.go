@@ -25,16 +25,25 @@ type Decider struct {
 	Now func() time.Time
 	// Isolated is true for an isolated call.
 	Isolated bool
+	// Within narrows what Set allows. Of each kind that it contains, a resource must match one of
+	// its patterns, too. It comes from //mcp:allow. Nil narrows nothing.
+	Within *Set
 }
 
-// Decide decides on a resource. It replaces Isolated of the query by the decider's.
+// Decide decides on a resource: by the grants, then by Within. It replaces Isolated of the query by
+// the decider's.
 func (d *Decider) Decide(query Query) Decision {
 	now := time.Now
 	if d.Now != nil {
 		now = d.Now
 	}
 	query.Isolated = d.Isolated
-	return d.Set.Decide(now(), query)
+	decision := d.Set.Decide(now(), query)
+	if decision.Allowed && !d.Within.matches(query) {
+		return Decision{Cause: OutOfBounds, query: query,
+			reason: "the tool takes only " + d.Within.patterns(query.Kind)}
+	}
+	return decision
 }
 
 // openMode selects how a file is opened. The zero Want opens nothing.

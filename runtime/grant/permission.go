@@ -72,26 +72,6 @@ func (*renamedToParameters) UnmarshalJSON([]byte) error {
 		`"restricted": without it, the permission counts in isolated calls only`)
 }
 
-// compile reads the resource of a permission, whose type is valid.
-func (p Permission) compile() (pattern.Pattern, error) {
-	switch pattern.FamilyOf(p.Type) {
-	case pattern.Paths:
-		return compiled(pattern.ParsePath(p.Resource))
-	case pattern.Commands:
-		return compiled(pattern.ParseCommand(p.Resource))
-	case pattern.Hosts:
-		return compiled(pattern.ParseHost(p.Resource))
-	}
-	return compiled(pattern.ParseCustom(p.Resource))
-}
-
-func compiled[P pattern.Pattern](p P, err error) (pattern.Pattern, error) {
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
 // Validate returns all problems of the permission, or nil. For a wrong resource the error is or
 // wraps a [*pattern.Error].
 func (p Permission) Validate() error {
@@ -111,7 +91,7 @@ func (p Permission) validate() (Permission, pattern.Pattern, error) {
 	} else if problem := unknownKind(p.Type); problem != "" {
 		errs = append(errs, fmt.Errorf("type %q: %s", p.Type, problem))
 	}
-	compiled, err := p.compile()
+	compiled, err := pattern.Parse(p.Type, p.Resource)
 	if err != nil {
 		errs = append(errs, fmt.Errorf("resource of %s: %w", p.Type, err))
 	}

@@ -133,7 +133,8 @@ const (
 	Malformed  Cause = "malformed"  // no grant could allow the name
 	Special    Cause = "special"    // it is a device, a FIFO or a socket, or a refused hard link
 	// a name resolves to an address that no grant allows and that is not public
-	NotPublic Cause = "not_public"
+	NotPublic   Cause = "not_public"
+	OutOfBounds Cause = "out_of_bounds" // a grant does, and the tool's //mcp:allow does not
 )
 
 // Decision is the result of a [Query].
@@ -199,6 +200,9 @@ func (d *Denied) Lacking() (Permission, error) {
 	if d.Cause == Malformed || d.Cause == Special {
 		return p, errors.New("grant: a permission cannot have " + d.Resource)
 	}
+	if d.Cause == OutOfBounds {
+		return p, errors.New("grant: a permission does not change the bounds of a tool")
+	}
 	if d.Cause == NotPublic {
 		return p, errors.New("grant: what " + d.Resource +
 			" resolves to is not disclosed, so a client cannot request it")
@@ -258,6 +262,27 @@ func (s *Set) Decide(now time.Time, query Query) Decision {
 		return Decision{Allowed: true, Grant: &s.grants[allows], query: query}
 	}
 	return refused
+}
+
+// matches reports whether a set of bounds has no pattern of the query's kind, or one that holds the
+// resource. In bounds, nothing is restricted or expires.
+func (s *Set) matches(query Query) bool {
+	if s == nil || s.kinds[query.Kind] == nil {
+		return true
+	}
+	holding, _ := s.holding(nil, &query)
+	return len(holding) > 0
+}
+
+// patterns are the patterns of a kind, for people.
+func (s *Set) patterns(kind string) string {
+	var all []string
+	for _, g := range s.grants {
+		if g.Type == kind {
+			all = append(all, g.Resource)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 const none = int(^uint(0) >> 1)

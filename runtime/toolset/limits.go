@@ -7,6 +7,8 @@ import "time"
 type Allow struct {
 	Kind     string // the type of the permission, as in package grant: "file.read"
 	Argument string // the argument's name, as clients see it
+	// Within is a pattern of package grant that the resource must match as well. Empty is any.
+	Within string
 }
 
 // GuardedTool is a tool with //mcp:allow.

@@ -1,6 +1,7 @@
 package directive
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // kindText is the form of a type of permission: the rule of runtime/grant.
@@ -19,8 +21,8 @@ const longestKind = 128
 // kinds are the permissions that the runtime itself opens, starts and dials for.
 var kinds = []string{"file.read", "file.write", "net.connect", "system.command"}
 
-// bindings reads KIND={argument} …, each of which becomes an Arg of one value, the argument without
-// braces.
+// bindings reads KIND={argument}[:PATTERN] …, each of which becomes an Arg: its values are the
+// argument without braces, and the pattern in canonical form, if any.
 func (l *lexer) bindings() {
 	for {
 		w, done := l.next()
@@ -47,9 +49,11 @@ func (l *lexer) binding(w word) {
 		return
 	}
 	p := w.parts[0]
-	name, opened := strings.CutPrefix(p.text, "{")
-	name, closed := strings.CutSuffix(name, "}")
-	if !opened || !closed || name == "" || strings.ContainsAny(name, "{}") {
+	text, opened := strings.CutPrefix(p.text, "{")
+	name, within, closed := strings.Cut(text, "}")
+	within, bounded := strings.CutPrefix(within, ":")
+	if !opened || !closed || name == "" || strings.Contains(name, "{") ||
+		within != "" && !bounded {
 		fix := write
 		if !opened && !closed && p.text != "" {
 			fix = "write the argument's name in braces, for example {path}; an administrator grants the " +
@@ -66,9 +70,39 @@ func (l *lexer) binding(w word) {
 			"//mcp:%s has %s={%s} twice", l.d.Name, w.key, name))
 		return
 	}
+	values := []Value{v}
+	if bounded {
+		start := p.start + len("{}:") + len(name)
+		canonical, err := bound(w.key, within)
+		var bad *pattern.Error
+		if errors.As(err, &bad) {
+			if start += bad.Offset; p.quoted {
+				start = p.start
+			}
+			l.problem(diag.BadValue, min(start, p.end-1), p.end, bad.Cure,
+				fmt.Sprintf("the pattern %q of %s={%s} is not valid: %s", within, w.key, name, bad.Problem))
+			return
+		}
+		values = append(values, l.value(part{text: canonical, start: start, end: p.end}))
+	}
 	l.d.Args = append(l.d.Args, Arg{
-		Key: w.key, Span: l.span(w.start, w.end), Values: []Value{v},
+		Key: w.key, Span: l.span(w.start, w.end), Values: values,
 	})
+}
+
+// bound returns a pattern in canonical form. A pattern of files without a slash, such as *.txt,
+// matches names in each folder.
+func bound(kind, text string) (string, error) {
+	p, err := pattern.Parse(kind, text)
+	if err != nil {
+		return "", err
+	}
+	text = p.Canonical()
+	if pattern.FamilyOf(kind) == pattern.Paths && !strings.Contains(text, "/") && text != "." &&
+		text != "**" {
+		text = "**/" + text
+	}
+	return text, nil
 }
 
 // checkKind returns the fault of a type of permission, or an empty message. A type that is nearly

@@ -198,6 +198,17 @@ func TestRefusals(t *testing.T) {
 		`//mcp:allow File.Read={a}`:             diag.BadValue,
 		`//mcp:allow ={a}`:                      diag.Malformed,
 		`//mcp:allow a.b={x} a.b={x}`:           diag.Duplicate,
+		`//mcp:allow a.b={x}:y a.b={x}:z`:       diag.Duplicate,
+		`//mcp:allow file.read={a}:`:            diag.BadValue,
+		`//mcp:allow file.read={a}*.txt`:        diag.BadValue,
+		`//mcp:allow file.read=:*.txt`:          diag.BadValue,
+		`//mcp:allow file.read={a}:/etc/*`:      diag.BadValue,
+		`//mcp:allow file.read={a}:../*`:        diag.BadValue,
+		`//mcp:allow file.read={a}:x/`:          diag.BadValue,
+		`//mcp:allow file.read={a}:*.md,*.txt`:  diag.Malformed,
+		`//mcp:allow net.connect={a}:http://b`:  diag.BadValue,
+		`//mcp:allow system.command={a}:"ls"`:   diag.Malformed,
+		`//mcp:allow system.command={a}:a;b`:    diag.BadValue,
 		`//mcp:Roles`:                           "",
 		`//mcp:roles highest`:                   diag.BadHierarchy,
 		`//mcp:roles A <`:                       diag.BadHierarchy,
@@ -248,6 +259,22 @@ func TestBindingsAndLimitsAreRead(t *testing.T) {
 	}
 	if d, problems = parse(t, "//mcp:allow file.read={from} file.read={to}"); len(problems) > 0 || len(d.Args) != 2 {
 		t.Errorf("one kind of two arguments: %v", problems)
+	}
+	for text, want := range map[string]string{
+		`file.read={path}:*.txt`:                "**/*.txt",
+		`file.read={path}:.`:                    ".",
+		`file.write={path}:**`:                  "**",
+		`file.read={path}:docs/*.md`:            "docs/*.md",
+		`file.read="{path}:two words, a comma"`: "**/two words, a comma",
+		`system.command="{argv}:git log **"`:    "git log **",
+		`net.connect={url}:API.example.com:443`: "api.example.com:443",
+		`queue.push={queue}:mail-*`:             "mail-*",
+	} {
+		d, problems := parse(t, "//mcp:allow "+text)
+		if len(problems) > 0 || len(d.Args) != 1 || len(d.Args[0].Values) != 2 ||
+			d.Args[0].Values[1].Text != want {
+			t.Errorf("%s: %+v, %v", text, d.Args, problems)
+		}
 	}
 	d, problems = parse(t, `//mcp:limit timeout=5s memory=512MiB output=64KiB concurrency=2 rate=100/m isolate=process capabilities=network,files`)
 	if len(problems) > 0 {
@@ -346,7 +373,7 @@ Example
 	for name, want := range map[string]string{
 		"limit": "//mcp:limit [timeout=DURATION] [nonblocking] [memory=SIZE] [output=SIZE] " +
 			"[concurrency=COUNT] [rate=CALLS/s|m|h] [isolate=process] [capabilities=files,network,exec,none]",
-		"allow":  "//mcp:allow KIND={ARGUMENT} …",
+		"allow":  "//mcp:allow KIND={ARGUMENT}[:PATTERN] …",
 		"worker": "//mcp:worker",
 		"roles":  "//mcp:roles [A < B < C]",
 	} {

@@ -16,7 +16,7 @@ func (s Spec) Synopsis() string {
 	case Named:
 		b.WriteString(" NAME")
 	case Bindings:
-		b.WriteString(" KIND={ARGUMENT} …")
+		b.WriteString(" KIND={ARGUMENT}[:PATTERN] …")
 	case Valued:
 		b.WriteString(" ARGUMENT=VALUE,…")
 	}

@@ -69,7 +69,7 @@ const (
 	Keys     Form = iota // nothing: flags and key=value alone
 	Named                // one bare word, then keys
 	Chain                // words apart by <, or nothing at all; no keys
-	Bindings             // KIND={argument}, once or several times; no keys
+	Bindings             // KIND={argument}[:PATTERN], once or several times; no keys
 	Valued               // ARGUMENT=VALUES, then keys
 	Bare                 // nothing at all
 )
@@ -370,7 +370,10 @@ var specs = []Spec{
 			"names. The server checks this after decoding and before the handler. KIND is " +
 			"file.read or file.write (the handler calls grant.File, grant.Dir or " +
 			"grant.TruePath), system.command (a list of strings; grant.Command), net.connect " +
-			"(grant.Dial, grant.HTTP or grant.Connect), or a kind of your own",
+			"(grant.Dial, grant.HTTP or grant.Connect), or a kind of your own. PATTERN is the " +
+			"pattern of a grant that bounds all clients: the opened file, the command or the host " +
+			"must match it, too. For files, *.txt is **/*.txt. Quote {ARGUMENT}:PATTERN if it has " +
+			"a space or a comma",
 		Places: []Place{Func, InterfaceMethod}, Form: Bindings, Repeat: true, OfTool: true,
 		Example: `//mcp:allow file.read={path}`,
 	},

@@ -78,7 +78,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
 		if also {
-			b.WriteString(strings.TrimRight(" "+strings.Join(row.also, ", "), " ") + " |")
+			b.WriteString(strings.TrimRight(" "+cell(strings.Join(row.also, ", ")), " ") + " |")
 		}
 		if proven {
 			b.WriteString(" " + row.proven + " |")

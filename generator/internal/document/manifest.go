@@ -134,7 +134,7 @@ type manifestAccess struct {
 	Action string   `json:"action,omitempty"` // of the permission, as in "change"
 	Object string   `json:"object,omitempty"` // of the permission, as in "device"
 	Scopes []string `json:"scopes,omitempty"` // all of them are needed
-	Allow  []string `json:"allow,omitempty"`  // KIND={argument}, sorted
+	Allow  []string `json:"allow,omitempty"`  // KIND={argument}[:PATTERN], sorted
 	// Constrained reports that the handler honours object constraints. Only such a handler is open
 	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`

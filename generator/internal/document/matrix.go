@@ -142,7 +142,11 @@ func permissionWords(tool model.Tool) []string {
 	var words []string
 	for _, a := range tool.Allows {
 		for _, kind := range a.Kinds {
-			words = append(words, fmt.Sprintf("`%s` on `{%s}`", kind, a.Argument))
+			word := fmt.Sprintf("`%s` on `{%s}`", kind, a.Argument)
+			if within := a.Within[kind]; within != "" {
+				word += " within " + code(within)
+			}
+			words = append(words, word)
 		}
 	}
 	return words

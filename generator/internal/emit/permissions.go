@@ -15,7 +15,8 @@ func allow(allows []model.Allow) *jen.Statement {
 	var all []jen.Code
 	for _, a := range allows {
 		for _, kind := range a.Kinds {
-			all = append(all, inline(row("Kind", jen.Lit(kind)), row("Argument", jen.Lit(a.Argument))))
+			all = append(all, inline(row("Kind", jen.Lit(kind)), row("Argument", jen.Lit(a.Argument)),
+				when(a.Within[kind] != "", "Within", jen.Lit(a.Within[kind]))))
 		}
 	}
 	return when(len(all) > 0, "Allow", jen.Index().Qual(toolsetPath, "Allow").Add(inline(all...)))

@@ -28,7 +28,8 @@ func permissions() testCase {
 					Name: "copy", Const: "ToolCopy", Handler: model.Handler{Name: "Copy"}, Description: "Copy copies a file.", Access: access,
 					Allows: []model.Allow{
 						{Argument: "from", Kinds: []string{"file.read"}, Path: ends("From"), Plain: true},
-						{Argument: "to", Kinds: []string{"file.write"}, Path: ends("To")},
+						{Argument: "to", Kinds: []string{"file.write"}, Path: ends("To"),
+							Within: map[string]string{"file.write": "**/*.txt"}},
 					},
 					Limits: model.Limits{
 						Timeout: half, Output: model.KiB, Concurrency: 2, Rate: model.Rate{Calls: 100, Per: time.Minute},

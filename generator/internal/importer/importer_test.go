@@ -290,3 +290,18 @@ func TestResultsOfEachKindAreImported(t *testing.T) {
 		}
 	}
 }
+
+// A tool with a number that no program can keep is left out, and the note has its place.
+func TestToolsWithInfiniteNumbersAreSkipped(t *testing.T) {
+	bad := json.RawMessage(`{"type":"object","properties":{"n":{"default":[1e999]}}}`)
+	result, err := importer.Import(importer.Options{Dir: t.TempDir(), Package: "odd",
+		Tools: []importer.Tool{{Name: "in", Input: bad}, {Name: "good", Input: object},
+			{Name: "out", Input: object, Output: bad}}})
+	const fault = "the schema is not valid under JSON Schema 2020-12: the number at " +
+		"/properties/n/default/0 is beyond the range of a float64"
+	want := []string{"tool in is skipped: input schema: " + fault,
+		"tool out is skipped: output schema: " + fault}
+	if err != nil || !slices.Equal(result.Notes, want) || len(result.Changed) != 2 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}

@@ -124,7 +124,8 @@ func (p *Program) index(file sourceFile) map[site]*ast.CommentGroup {
 		case *ast.StructType:
 			for _, f := range n.Fields.List {
 				comment := f.Doc
-				if schema.Description(comment.Text()) == "" {
+				if schema.Description(comment.Text()) == "" ||
+					f.Comment != nil && schema.SwaggerOnly(comment.Text()) {
 					comment = f.Comment
 				}
 				names := f.Names

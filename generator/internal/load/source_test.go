@@ -35,6 +35,10 @@ type Device struct {
 	//
 	//nolint:all
 	ID string // not this
+	// required: true
+	Kind string // which kind
+	// unique: true
+	Serial string
 
 	Name, Label string // what people call it
 	b.Embedded         // taken over
@@ -170,6 +174,8 @@ func TestCommentsAreThoseOfTheDeclaration(t *testing.T) {
 		{"Device", nil, "Device is a thing\nthat answers.\n\nIt has ports:\n  - one\n  - two"},
 		{"Device", []string{"ID"}, "ID is unique."},
 		{"Device", []string{"Rack"}, "where it is"},
+		{"Device", []string{"Kind"}, "which kind"},
+		{"Device", []string{"Serial"}, "unique: true"},
 		{"Device", []string{"Name"}, "what people call it"},
 		{"Device", []string{"Label"}, "what people call it"},
 		{"Device", []string{"Embedded"}, "taken over"},

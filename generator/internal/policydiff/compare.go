@@ -346,15 +346,20 @@ func (i *Item) sameGrants(b *Item) *Item {
 	same := *i
 	same.Access.Allow = slices.Clone(i.Access.Allow)
 	used := map[string]bool{}
-	for at, grant := range same.Access.Allow {
-		kind, argument, _ := strings.Cut(grant, "=")
-		if _, exists := b.Input["/"+escape(strings.Trim(argument, "{}"))]; exists {
+	for at, text := range same.Access.Allow {
+		old := cutGrant(text)
+		if _, exists := b.Input["/"+escape(old.argument)]; exists {
 			continue
 		}
 		for _, other := range b.Access.Allow {
-			if strings.HasPrefix(other, kind+"=") && !slices.Contains(i.Access.Allow, other) &&
-				!used[other] {
-				same.Access.Allow[at], used[other] = other, true
+			now := cutGrant(other)
+			had := slices.ContainsFunc(i.Access.Allow, func(text string) bool {
+				o := cutGrant(text)
+				return o.kind == now.kind && o.argument == now.argument
+			})
+			if now.kind == old.kind && !had && !used[other] {
+				same.Access.Allow[at] = bound{now.kind, now.argument, old.within}.String()
+				used[other] = true
 				break
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	grants "github.com/mcpgen/mcpgen/internal/pattern"
 )
 
 // The callers below every role.
@@ -53,8 +55,41 @@ func (n need) least() need {
 	return least
 }
 
+// contains reports whether a list has each element of part, or one that requires more.
 func contains(list, part []string) bool {
-	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(list, s) })
+	return !slices.ContainsFunc(part, func(s string) bool {
+		return !slices.ContainsFunc(list, func(t string) bool { return t == s || withinBound(t, s) })
+	})
+}
+
+// withinBound reports whether two elements are bounds of grants on one argument, of which outer
+// holds all resources that inner does.
+func withinBound(inner, outer string) bool {
+	i := cutGrant(strings.TrimPrefix(inner, "grant "))
+	o := cutGrant(strings.TrimPrefix(outer, "grant "))
+	if i.kind != o.kind || i.argument != o.argument || i.within == "" || o.within == "" {
+		return false
+	}
+	less, err1 := grants.Parse(i.kind, i.within)
+	more, err2 := grants.Parse(o.kind, o.within)
+	return err1 == nil && err2 == nil && more.Covers(less)
+}
+
+// bound is a binding of //mcp:allow in a manifest.
+type bound struct{ kind, argument, within string }
+
+func cutGrant(text string) bound {
+	kind, rest, _ := strings.Cut(text, "={")
+	argument, within, _ := strings.Cut(rest, "}")
+	return bound{kind, argument, strings.TrimPrefix(within, ":")}
+}
+
+func (b bound) String() string {
+	text := b.kind + "={" + b.argument + "}"
+	if b.within != "" {
+		text += ":" + b.within
+	}
+	return text
 }
 
 // words describe a need.
@@ -68,7 +103,8 @@ func (n need) words() string {
 			return "allowed"
 		}
 		shown := slices.DeleteFunc(slices.Clone(term), func(part string) bool {
-			return slices.Contains(term, part+unconstrained)
+			return slices.Contains(term, part+unconstrained) || slices.ContainsFunc(term,
+				func(other string) bool { return strings.HasPrefix(other, part+":") })
 		})
 		terms = append(terms, strings.Join(shown, " and "))
 	}
@@ -98,8 +134,12 @@ func (a Access) of(caller string, roles []string) need {
 			term = append(term, "permission "+a.Permission+unconstrained)
 		}
 	}
-	for _, grant := range a.Allow {
-		term = append(term, "grant "+grant)
+	for _, text := range a.Allow {
+		b := cutGrant(text)
+		term = append(term, "grant "+bound{b.kind, b.argument, ""}.String())
+		if b.within != "" {
+			term = append(term, "grant "+b.String())
+		}
 	}
 	return need{sorted(term)}
 }

@@ -88,6 +88,12 @@ func (t *reading) allow(byName map[string]*bound, arg directive.Arg) {
 	}
 	b.Kinds = append(b.Kinds, kind)
 	slices.Sort(b.Kinds)
+	if len(arg.Values) > 1 {
+		if b.Within == nil {
+			b.Within = map[string]string{}
+		}
+		b.Within[kind] = arg.Values[1].Text
+	}
 }
 
 func isFile(kind string) bool { return strings.HasPrefix(kind, "file.") }

@@ -24,7 +24,7 @@ import (
 )
 
 //mcp:tool
-//mcp:allow file.write={source_path} queue.push={queue}
+//mcp:allow file.write={source_path}:*.txt queue.push={queue}:mail-*
 //mcp:allow system.command={argv} file.read={source_path}
 //mcp:limit timeout=5s output=64KiB concurrency=2 rate=100/m capabilities=network,exec,files
 func Plain(ctx context.Context, queue string, sourcePath grant.Path, argv grant.Argv) error {
@@ -91,11 +91,14 @@ func TestPermissionsAndLimitsAreRead(t *testing.T) {
 	}{
 		{"permissions of plain parameters", tools["plain"].Allows, []model.Allow{
 			{Argument: "argv", Kinds: []string{"system.command"}, Path: path("Argv"), List: true},
-			{Argument: "queue", Kinds: []string{"queue.push"}, Path: path("Queue"), Plain: true},
-			{Argument: "source_path", Kinds: []string{"file.read", "file.write"}, Path: path("SourcePath")},
+			{Argument: "queue", Kinds: []string{"queue.push"}, Path: path("Queue"), Plain: true,
+				Within: map[string]string{"queue.push": "mail-*"}},
+			{Argument: "source_path", Kinds: []string{"file.read", "file.write"}, Path: path("SourcePath"),
+				Within: map[string]string{"file.write": "**/*.txt"}},
 		}},
 		{"permissions as they are listed", tools["plain"].Permissions(), []string{
-			"file.read={source_path}", "file.write={source_path}", "queue.push={queue}", "system.command={argv}",
+			"file.read={source_path}", "file.write={source_path}:**/*.txt", "queue.push={queue}:mail-*",
+			"system.command={argv}",
 		}},
 		{"permissions of fields", tools["fields"].Allows, []model.Allow{
 			{Argument: "Argv", Kinds: []string{"system.command"}, Path: path("Argv"), List: true, Plain: true},

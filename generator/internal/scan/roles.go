@@ -58,6 +58,9 @@ func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) {
 		s.report(diag.BadHierarchy, directive.Span{Pos: pos}, fix, format, args...)
 	}
 	list, typ := s.integers(block.Block)
+	if slices.ContainsFunc(list, isUnknown) {
+		return // the package does not type-check, which is reported
+	}
 	if typ == nil {
 		bad(d.Pos, "give every constant of the block one named integer type of this package",
 			"//mcp:roles is on constants without a common named integer type")
@@ -129,11 +132,14 @@ func (s *scanner) integers(block *ast.GenDecl) ([]*types.Const, *types.TypeName)
 				return nil, nil
 			}
 			named, ok := types.Unalias(c.Type()).(*types.Named)
-			if !ok || named.Obj().Pkg() != s.pkg.Types || c.Val().Kind() != constant.Int ||
-				typ != nil && named.Obj() != typ {
+			switch {
+			case isUnknown(c):
+			case !ok, named.Obj().Pkg() != s.pkg.Types, c.Val().Kind() != constant.Int,
+				typ != nil && named.Obj() != typ:
 				return nil, nil
+			default:
+				typ = named.Obj()
 			}
-			typ = named.Obj()
 			if id.Name != "_" {
 				list = append(list, c)
 			}
@@ -141,6 +147,8 @@ func (s *scanner) integers(block *ast.GenDecl) ([]*types.Const, *types.TypeName)
 	}
 	return list, typ
 }
+
+func isUnknown(c *types.Const) bool { return c.Val().Kind() == constant.Unknown }
 
 func byValue(a, b *types.Const) int {
 	return constant.Sign(constant.BinaryOp(a.Val(), token.SUB, b.Val()))

@@ -43,8 +43,9 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 			"%s=@%s is a constant in a file that is not part of every build")
 		return ""
 	}
-	if c != nil && c.Val().Kind() == constant.Unknown && s.pkg.Ungenerated {
-		return name // in place of a value that the next generation declares
+	if c != nil && c.Val().Kind() == constant.Unknown {
+		// The next generation declares it, or its package does not type-check, which is reported.
+		return name
 	}
 	if c == nil || c.Val().Kind() != constant.String {
 		bad("declare the constant in this package, or quote a text that begins with @",

@@ -24,17 +24,13 @@ type keywords struct {
 var shapeKeys = []string{"title", "description", "type", "oneof_type", "anyof_type", "oneof_ref",
 	"anyof_ref", "example", "readOnly", "writeOnly"}
 
-// apply applies the tags. A result takes on its shape only; the rest is read to find mistakes.
+// apply applies the tags. A result takes on its shape only; the rest is read to find mistakes of
+// this run's module. No client receives the limits that another module's tags have.
 func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 	if !k.limits {
-		probe := *s
-		if s.Items != nil {
-			items := *s.Items
-			probe.Items = &items
+		if k.field.v == nil || !k.foreign(k.field.v) {
+			k.probe(*s, tag)
 		}
-		whole := k
-		whole.parent = &jsonschema.Schema{}
-		whole.all(&probe, tag)
 		tag.elements = slices.DeleteFunc(slices.Clone(tag.elements), func(e element) bool {
 			return !slices.Contains(shapeKeys, e.key)
 		})
@@ -43,6 +39,16 @@ func (k keywords) apply(s *jsonschema.Schema, tag fieldTag) {
 	if tag.given {
 		k.exact(s)
 	}
+}
+
+// probe applies all keys to a copy, to find mistakes.
+func (k keywords) probe(s jsonschema.Schema, tag fieldTag) {
+	if s.Items != nil {
+		items := *s.Items
+		s.Items = &items
+	}
+	k.parent = &jsonschema.Schema{}
+	k.all(&s, tag)
 }
 
 func (k keywords) all(s *jsonschema.Schema, tag fieldTag) {

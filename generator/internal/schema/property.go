@@ -28,7 +28,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		return
 	}
 	tag := p.readTag(f.tag)
-	if tag.mistaken != "" {
+	if tag.mistaken != "" && (p.limits || !p.foreign(f.v)) {
 		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
 			"description=",
 			"the jsonschema tag %q has no key, so it is the description", tag.text)
@@ -42,7 +42,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		tag.bind(f.edit.Header)
 	}
 	p.optional(&f, &tag, at)
-	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
+	s := p.describe(parent, f, tag, p.fieldDoc(f, at.owner), at)
 	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
 	null := tag.nullable || f.present && !p.limits && nilable
 	required := p.required(f, tag, s)
@@ -180,20 +180,24 @@ func (p *pass) typeDoc(t types.Type) string {
 	if !ok || n.Obj().Pkg() == nil || p.w.src == nil {
 		return ""
 	}
-	return WithoutName(p.description(n.Obj(), p.w.src.TypeDoc(n.Obj())), n.Obj().Name())
+	text := Description(p.w.src.TypeDoc(n.Obj()))
+	return WithoutName(p.brief(n.Obj(), text), n.Obj().Name())
 }
 
 // fieldDoc is the description that a field has from its comment.
-func (p *pass) fieldDoc(f field) string {
+func (p *pass) fieldDoc(f field, owner *types.TypeName) string {
 	if p.w.src == nil {
 		return ""
 	}
-	return p.description(f.v, p.w.src.FieldDoc(f.v))
+	text := p.w.src.FieldDoc(f.v)
+	hasSwagger := swagger.MatchString(text) ||
+		owner != nil && swagger.MatchString(p.w.src.TypeDoc(owner))
+	return p.brief(f.v, description(text, hasSwagger))
 }
 
-// description is the comment of a declaration as clients read it.
-func (p *pass) description(of types.Object, text string) string {
-	if text = Description(text); text != "" && !p.w.src.Local(of.Pkg()) {
+// brief is a description, or the beginning of one if it is from another module.
+func (p *pass) brief(of types.Object, text string) string {
+	if text != "" && !p.w.src.Local(of.Pkg()) {
 		if at, _ := model.Hidden(text); at >= 0 {
 			return ""
 		}

@@ -67,10 +67,19 @@ var (
 // Description is a comment as clients read it: each paragraph and each list item is one line.
 // Lists, links, headings and code stay as written. Lines for other tools are left out.
 func Description(text string) string {
+	return description(text, swagger.MatchString(text))
+}
+
+// SwaggerOnly reports whether go-swagger reads all of a field's comment, if it reads the struct.
+func SwaggerOnly(text string) bool { return description(text, true) == "" }
+
+// description is a comment as clients read it. go-swagger reads properties in a comment with one of
+// its annotations, and in the comments of the fields of a type whose comment has one.
+func description(text string, hasSwagger bool) string {
 	var lines []string
 	const blank, paragraph, item, code, other = 0, 1, 2, 3, 4
 	before := blank
-	for line := range strings.Lines(prose(text)) {
+	for line := range strings.Lines(prose(text, hasSwagger)) {
 		line = strings.TrimRight(line, " \t\n")
 		indented := strings.TrimLeft(line, " \t") != line
 		kind := paragraph
@@ -160,13 +169,12 @@ const tools = `go|golang|lint|golangci|revive|staticcheck|gosec|exhaustive|exhau
 
 // ForTools reports whether a line of a comment is for other tools.
 func ForTools(line string) bool {
-	return toolLine.MatchString(line) || swaggerLine.MatchString(line) || toolEnd.MatchString(line)
+	return toolLine.MatchString(line) || toolEnd.MatchString(line)
 }
 
 // prose is a comment without the lines for other tools.
-func prose(text string) string {
+func prose(text string, hasSwagger bool) string {
 	var b strings.Builder
-	hasSwagger := swagger.MatchString(text)
 	continues, part := false, false // the line before is for a tool, and has this one as well
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\n")
@@ -176,7 +184,7 @@ func prose(text string) string {
 		case continues, toolLine.MatchString(line):
 			continues, part = strings.HasSuffix(line, `\`), false
 			continue
-		case swaggerLine.MatchString(line):
+		case hasSwagger && swaggerLine.MatchString(line):
 			continue
 		case hasSwagger && swaggerPart.MatchString(line):
 			part = true

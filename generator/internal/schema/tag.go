@@ -138,12 +138,12 @@ func losesLimit(part string) bool {
 }
 
 // wellFormed reports a malformed tag. In a type that the author cannot edit it does so only if a
-// limit is lost.
+// limit of an argument is lost.
 func (p *pass) wellFormed(f field, at place) {
 	own := f.v.Pkg().Path() == p.w.in || p.w.src != nil && p.w.src.Local(f.v.Pkg())
 	for _, flaw := range structtag.Flaws(string(f.tag)) {
 		if !own {
-			if !losesLimit(flaw.Lost) {
+			if !p.limits || !losesLimit(flaw.Lost) {
 				continue
 			}
 			flaw.Cure = foreignCure

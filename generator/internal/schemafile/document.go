@@ -32,19 +32,34 @@ func Deep(text []byte) bool {
 	return false
 }
 
-// oneDocument reports text that is not one JSON document, at the byte of the error.
-func oneDocument(doc []byte) error {
-	var v any
-	err := json.Unmarshal(doc, &v)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		offset := max(0, int(syntax.Offset)-1)
-		return &Error{offset, "the file is not JSON: " + syntax.Error(), "fix the JSON"}
+// UTF8 returns JSON text without a byte order mark, in whose place are spaces. It reports UTF-16.
+func UTF8(text []byte) ([]byte, error) {
+	const mark = "\xef\xbb\xbf"
+	switch {
+	case bytes.HasPrefix(text, []byte(mark)):
+		return append([]byte("   "), text[len(mark):]...), nil
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")),
+		len(text) > 1 && (text[0] == 0) != (text[1] == 0):
+		return nil, errors.New("the text is UTF-16 and not UTF-8")
 	}
-	if err != nil {
-		return &Error{0, "the file is not JSON: " + err.Error(), "fix the JSON"}
+	return text, nil
+}
+
+// oneDocument decodes text that is one JSON document, with its numbers as written. It reports other
+// text at the byte of the error.
+func oneDocument(doc []byte) (tree any, err error) {
+	var raw json.RawMessage // which only a syntax error refuses
+	if err := json.Unmarshal(doc, &raw); err != nil {
+		offset := 0
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			offset = max(0, int(syntax.Offset)-1)
+		}
+		return nil, &Error{offset, "the file is not JSON: " + err.Error(), "fix the JSON"}
 	}
-	return nil
+	decoder := json.NewDecoder(bytes.NewReader(doc))
+	decoder.UseNumber()
+	err = decoder.Decode(&tree)
+	return tree, err
 }
 
 // offsetOf is the byte at which the value of a path begins, or 0 where the document has none.

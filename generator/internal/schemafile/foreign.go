@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/mcpgen/mcpgen/generator/internal/ecma"
 	"github.com/mcpgen/mcpgen/generator/internal/ordered"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // Foreign reads a schema of another server: an object, or null for an empty one. It returns the
-// schema with two changes, and a note about each change of the second kind.
+// schema with three changes, and a note about each change of the second kind.
 //
 //   - A keyword with null is absent. Servers in Go write null for a nil slice or map.
 //   - A pattern has its equal in the common subset of Go and JavaScript, if there is one.
+//   - A length or a number of items has digits only.
 func Foreign(doc []byte) (text []byte, notes []string, err error) {
 	if doc = bytes.TrimSpace(doc); len(doc) == 0 || isNull(doc) {
 		return []byte("{}"), nil, nil
@@ -109,6 +112,11 @@ func (f *foreigner) value(form form, value json.RawMessage) json.RawMessage {
 			}
 			return m.Key, f.schema(m.Value)
 		})
+	case count:
+		if n, err := strconv.ParseFloat(string(value), 64); err == nil &&
+			n == float64(int64(n)) && schema.Exact(string(value)) {
+			return strconv.AppendInt(nil, int64(n), 10)
+		}
 	case expression:
 		var text string
 		if json.Unmarshal(value, &text) != nil {

@@ -32,6 +32,10 @@ func TestForeignSchemasHaveNoNullAndCommonPatterns(t *testing.T) {
 		`{"pattern":"^a\\-b$","patternProperties":{"[[:digit:]]":null}}`: `{"pattern":"^a-b$",` +
 			`"patternProperties":{"[0-9]":{}}}`,
 		`{"pattern":"(?=a)"}`: `{"pattern":"(?=a)"}`,
+		`{"maxLength":1e2,"items":{"minItems":2.0},"maximum":1e2}`: `{"maxLength":100,"items":` +
+			`{"minItems":2},"maximum":1e2}`,
+		`{"maxLength":2.5,"minLength":1e999}`: `{"maxLength":2.5,"minLength":1e999}`,
+		`{"maxItems":9007199254740993}`:       `{"maxItems":9007199254740993}`,
 	} {
 		got, _, err := Foreign([]byte(doc))
 		if err != nil || string(got) != want {

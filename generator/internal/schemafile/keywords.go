@@ -307,6 +307,8 @@ func (c *checker) number(f form, v any, path []string) {
 		c.refuse(path, "a number above 0")
 	case f == count && (n < 0 || n != float64(int64(n))):
 		c.refuse(path, "an integer from 0 on")
+	case f == count && strings.ContainsAny(literal.String(), "eE"):
+		c.refuse(path, "an integer without an exponent")
 	}
 }
 

@@ -3,10 +3,10 @@
 package schemafile
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -63,7 +63,12 @@ func Read(doc []byte) (Schema, error) {
 		return Schema{}, &Error{0, fmt.Sprintf("the schema has more than %d levels", maxDepth),
 			"move parts to $defs, and refer to them"}
 	}
-	if err := oneDocument(doc); err != nil {
+	doc, err := UTF8(doc)
+	if err != nil {
+		return Schema{}, &Error{0, "the file is not JSON: " + err.Error(), "save it in UTF-8"}
+	}
+	tree, err := oneDocument(doc)
+	if err != nil {
 		return Schema{}, err
 	}
 	read, err := ordered.Read(doc)
@@ -91,11 +96,12 @@ func Read(doc []byte) (Schema, error) {
 				"remove it; write references that begin with #"}
 		}
 	}
-	if err := usable(doc); err != nil {
+	if err := usable(doc, tree); err != nil {
 		return Schema{}, err
 	}
-	if err := exact(doc); err != nil {
-		return Schema{}, err
+	if at, n := numberWithout(schema.Exact, tree, nil); n != "" {
+		return Schema{}, &Error{offsetOf(doc, at), fmt.Sprintf("the number %s %s", n, schema.Inexact),
+			"write a number in the range, or describe the value as a string"}
 	}
 	w := Schema{Text: string(members.Text())}
 	var root struct {
@@ -121,12 +127,11 @@ func Read(doc []byte) (Schema, error) {
 const location = "mcpgen:///schema"
 
 // usable reports a keyword with a wrong value, and references and defaults that do not fit.
-func usable(doc []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	var tree any
-	if err := decoder.Decode(&tree); err != nil {
-		return &Error{0, err.Error(), "fix the JSON"}
+func usable(doc []byte, tree any) error {
+	if at, n := numberWithout(finite, tree, nil); n != "" {
+		return &Error{offsetOf(doc, at),
+			invalid + "the number at " + pointerTo(at) + " is beyond the range of a float64",
+			"write a number in the range"}
 	}
 	c := &checker{applied: map[string][]string{}, paths: map[string][]string{},
 		objects: map[string]map[string]any{}}
@@ -215,19 +220,37 @@ func valueAt(v any, path []string) any {
 	return v
 }
 
-// exact reports the first number of a schema, in any place, that some clients cannot keep.
-func exact(doc []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(doc))
-	decoder.UseNumber()
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil // the end
+func finite(number string) bool {
+	_, err := strconv.ParseFloat(number, 64)
+	return err == nil
+}
+
+// numberWithout finds a number without a property, in any place of a decoded document. It returns
+// no number if all have the property.
+func numberWithout(
+	property func(number string) bool, v any, path []string,
+) (at []string, number json.Number) {
+	below := func(step string, v any) bool {
+		at, number = numberWithout(property, v, append(slices.Clip(path), step))
+		return number != ""
+	}
+	switch v := v.(type) {
+	case json.Number:
+		if !property(v.String()) {
+			return path, v
 		}
-		if n, ok := token.(json.Number); ok && !schema.Exact(n.String()) {
-			return &Error{int(decoder.InputOffset()) - len(n),
-				fmt.Sprintf("the number %s %s", n, schema.Inexact),
-				"write a number in the range, or describe the value as a string"}
+	case []any:
+		for i, item := range v {
+			if below(strconv.Itoa(i), item) {
+				break
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if below(key, v[key]) {
+				break
+			}
 		}
 	}
+	return at, number
 }

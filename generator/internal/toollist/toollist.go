@@ -95,6 +95,9 @@ func Read(r io.Reader) (List, error) {
 	if len(text) > maxBytes {
 		return List{}, fmt.Errorf("the list has more than %d MiB", maxBytes>>20)
 	}
+	if text, err = schemafile.UTF8(text); err != nil {
+		return List{}, fmt.Errorf("not JSON: %w", err)
+	}
 	var list List
 	next, pages := "", 0
 	var add func(doc json.RawMessage) error

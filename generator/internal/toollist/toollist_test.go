@@ -30,6 +30,7 @@ func TestReadTakesEveryForm(t *testing.T) {
 		`{"result":{"tools":[` + one + `],"nextCursor":"x"}}` + "\n" +
 			`{"result":{"tools":[` + two + `]}}`,
 		`[` + one + `] [` + two + `]`,
+		"\xef\xbb\xbf[" + one + `,` + two + `]`,
 	} {
 		list, err := Read(strings.NewReader(form))
 		if err != nil || len(list.Tools) != 2 || list.Tools[0].Name != "a" ||
@@ -72,6 +73,7 @@ func TestReadRefusesOtherInput(t *testing.T) {
 		``:                "the input is empty",
 		one:               "a single tool",
 		`{`:               "not JSON",
+		"\xff\xfe[\x00":   "not JSON: the text is UTF-16 and not UTF-8",
 		`"tools"`:         "not a result of tools/list",
 		`{"x":1}`:         "it has no tools",
 		`[[` + one + `]]`: "a nested list",

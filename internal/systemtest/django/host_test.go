@@ -49,6 +49,25 @@ type host struct {
 // Django is not installed the test is skipped; in CI it fails.
 func newHost(t *testing.T, db *testdb.Database, model string, seed, users int) host {
 	t.Helper()
+	cmd := hostCommand(t, db, model, strconv.Itoa(seed), strconv.Itoa(users))
+	var problem bytes.Buffer
+	cmd.Stderr = &problem
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("host.py: %v\n%s", err, &problem)
+	}
+	var h host
+	if err := json.Unmarshal(out, &h); err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Users) != users {
+		t.Fatalf("host.py made %d users", len(h.Users))
+	}
+	return h
+}
+
+func hostCommand(t *testing.T, db *testdb.Database, arguments ...string) *exec.Cmd {
+	t.Helper()
 	imports := "import django"
 	database := map[string]string{"ENGINE": "django.db.backends.sqlite3", "NAME": db.File}
 	if db.File == "" {
@@ -64,23 +83,10 @@ func newHost(t *testing.T, db *testdb.Database, model string, seed, users int) h
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, "testdata/host/host.py", string(settings),
-		model, strconv.Itoa(seed), strconv.Itoa(users))
+	cmd := exec.CommandContext(t.Context(), python,
+		append([]string{"testdata/host/host.py", string(settings)}, arguments...)...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PYTHONIOENCODING=utf-8")
-	var problem bytes.Buffer
-	cmd.Stderr = &problem
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("host.py: %v\n%s", err, &problem)
-	}
-	var h host
-	if err := json.Unmarshal(out, &h); err != nil {
-		t.Fatal(err)
-	}
-	if len(h.Users) != users {
-		t.Fatalf("host.py made %d users", len(h.Users))
-	}
-	return h
+	return cmd
 }
 
 func newSource(t *testing.T, db *testdb.Database, d dialect.Dialect,

@@ -2,7 +2,7 @@
 // ModelBackend does: those of the user, those of its groups, and all of them for a superuser. It
 // runs no Python: it does not see what has_perm of a custom backend or user model grants or
 // refuses. LDAP with FIND_GROUP_PERMS takes groups from the directory, and not from tables. If the
-// host refuses in code what its tables grant, write a [capability.Source] of your own. Hosts on
+// host refuses in code what its tables grant, use package runtime/capability/hasperm. Hosts on
 // MySQL are not supported.
 //
 // # Database
@@ -155,14 +155,5 @@ func (s *Source) Actions(ctx context.Context) ([]string, error) {
 // codename is free text. It returns an error if app or codename is missing, or if the permission
 // cannot be split into the two.
 func (s *Source) MapAction(permission string) (string, error) {
-	app, codename, ok := strings.Cut(permission, ".")
-	if !ok || app == "" || codename == "" || strings.ContainsFunc(
-		permission, func(r rune) bool { return r <= ' ' }) {
-		return "",
-			fmt.Errorf(
-				"django: %q is not a Django permission: write app.codename, for example "+
-					"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool",
-				permission)
-	}
-	return permission, nil
+	return hostuser.DjangoPermission("django", permission)
 }

@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:7d992be0f15260c7fdfc09f391bc4fe7",
-		Code:   "2:465a460322dfa3eadee00adb21006902",
+		Source: "2:9603d9412586793fd17d4a3530901edc",
+		Code:   "2:7301eb0b1d0b18d7f8c62a4904084986",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

@@ -126,6 +126,8 @@ type Allow struct {
 	// Kind is the type of the permission.
 	Kind     string `json:"kind"`
 	Argument string `json:"argument"`
+	// Within is a pattern that the resource must match, too. No permission changes it.
+	Within string `json:"within,omitempty"`
 	// Granted is true if you have a permission of this type, on any resource, that the tool can
 	// use.
 	Granted bool `json:"granted"`
@@ -212,7 +214,7 @@ func (list *Permissions) newTool(t toolset.GuardedTool) Tool {
 		granted := slices.ContainsFunc(list.Granted, func(p Permission) bool {
 			return p.Type == a.Kind && (t.Isolated || !p.Restricted)
 		})
-		tool.Allow = append(tool.Allow, Allow{a.Kind, a.Argument, granted})
+		tool.Allow = append(tool.Allow, Allow{a.Kind, a.Argument, a.Within, granted})
 	}
 	return tool
 }

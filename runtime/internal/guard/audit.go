@@ -151,14 +151,17 @@ func (g *Guard) intends(m *Message) bool {
 	return t == nil || !t.Annotations.ReadOnlyHint
 }
 
+// limited notes the limit that ended an allowed message.
+func (m *Message) limited(limit string) {
+	m.event.End(audit.Limited)
+	m.event.Axis, m.event.Missing = audit.AxisLimit, limit
+}
+
 // conclude copies what the event has to the outcome for the observer.
 func (m *Message) conclude() {
 	o, e := &m.outcome, m.event
 	o.Failure, o.Axis, o.Listed, o.Total = e.Failure, e.Axis, e.Visible, e.Total
-	switch {
-	case e.Failure == audit.Timeout:
-		o.Limit = "timeout"
-	case e.Axis == audit.AxisLimit:
+	if e.Axis == audit.AxisLimit {
 		o.Limit = e.Missing
 	}
 }

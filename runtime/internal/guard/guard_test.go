@@ -616,6 +616,10 @@ func TestRefusedChangeOfATaskIsObserved(t *testing.T) {
 		if (got == nil) != (err == nil) || m.outcome.Failure != want {
 			t.Errorf("%v: %v, observed as %q", err, got, m.outcome.Failure)
 		}
+		if limit := want == audit.Limited; limit != (m.event.Axis == audit.AxisLimit) ||
+			limit != (m.outcome.Limit != "") {
+			t.Errorf("%v: axis %q, limit %q", err, m.event.Axis, m.outcome.Limit)
+		}
 	}
 }
 

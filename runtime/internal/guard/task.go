@@ -114,9 +114,9 @@ func (g *Guard) createTask(next Next) Next {
 		case errors.Is(err, task.ErrFull) && t.Task != toolset.TaskRequired:
 			return next(ctx, m) // others may have all tasks: as for a client without tasks
 		case errors.Is(err, task.ErrFull):
-			return limitedTask("tasks", "too many tasks: wait until one has expired, or try again later")
+			return limitedTask(taskCount, "too many tasks: wait until one has expired, or try again later")
 		case errors.Is(err, tasks.ErrTooLarge):
-			return limitedTask("task size", "the arguments are too large for a task")
+			return limitedTask(taskSize, "the arguments are too large for a task")
 		case err != nil:
 			err = g.unavailable(ctx, m, err)
 			return Answer{Report: &invoke.Report{Failure: audit.Errored, Err: err}}, err
@@ -130,6 +130,9 @@ func (g *Guard) createTask(next Next) Next {
 		return Answer{Encoded: e, Report: &invoke.Report{}}, err
 	}
 }
+
+// The limits of tasks in events.
+const taskSize, taskCount = "task size", "tasks"
 
 func limitedTask(limit, text string) (Answer, error) {
 	return Answer{Result: wire.ErrorResult(text), Report: &invoke.Report{
@@ -175,8 +178,11 @@ func (g *Guard) changeTask(ctx context.Context, m *Message,
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, tasks.ErrTooLarge), errors.Is(err, task.ErrFull):
-		m.event.End(audit.Limited)
+	case errors.Is(err, tasks.ErrTooLarge):
+		m.limited(taskSize)
+		err = wire.InvalidParams("%v", err)
+	case errors.Is(err, task.ErrFull):
+		m.limited(taskCount)
 		err = wire.InvalidParams("%v", err)
 	case errors.Is(err, task.ErrUnknown): // it has expired
 		m.event.End(audit.Denied)
@@ -259,8 +265,7 @@ func (g *Guard) work(ctx context.Context, r *taskRun) {
 	}()
 	out = g.outcome(request.With(ctx, info), m, run, r)
 	if !run.Fits(out) {
-		m.event.End(audit.Limited)
-		m.event.Axis, m.event.Missing = audit.AxisLimit, "task size"
+		m.limited(taskSize)
 		out = stopped(tasks.ErrTooLarge)
 	}
 }
@@ -475,13 +480,13 @@ func (g *Guard) updateTask(ctx context.Context, m *Message, _ Next) (Answer, err
 		return Answer{}, err
 	}
 	answers, err := wire.CheckAnswers(found, m.Params.(*wire.TaskParams).Responses)
-	why := audit.Invalid
-	if err == nil && !tasks.HasRoom(found, answers) {
-		why, err = audit.Limited, tasks.ErrTooLarge
-	}
 	if err != nil {
-		m.event.End(why)
+		m.event.End(audit.Invalid)
 		return Answer{}, wire.InvalidParams("%v", err)
+	}
+	if !tasks.HasRoom(found, answers) {
+		m.limited(taskSize)
+		return Answer{}, wire.InvalidParams("%v", tasks.ErrTooLarge)
 	}
 	a := Answer{Encoded: wire.Acknowledgement()}
 	if len(answers) > 0 {

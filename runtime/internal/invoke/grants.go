@@ -119,7 +119,9 @@ func (c *call) Allow(ctx context.Context, named []toolset.Named) (context.Contex
 	creates := func(n toolset.Named) int { return min(0, slices.Index(n.Kinds, grant.FileWrite)) }
 	slices.SortStableFunc(named, func(a, b toolset.Named) int { return creates(a) - creates(b) })
 	for _, n := range named {
-		bound, err := decide(ctx, decider, n)
+		within := *decider
+		within.Within = c.tool.within[n.Argument]
+		bound, err := decide(ctx, &within, n)
 		if err != nil {
 			errors.As(err, &c.refused)
 			return ctx, errors.Join(err, decided.Close())
@@ -140,7 +142,9 @@ func (t *Tool) checkNamed(named []toolset.Named) error {
 	count := 0
 	for _, n := range named {
 		for _, kind := range n.Kinds {
-			if !slices.Contains(t.Allow, toolset.Allow{Kind: kind, Argument: n.Argument}) {
+			if !slices.ContainsFunc(t.Allow, func(a toolset.Allow) bool {
+				return a.Kind == kind && a.Argument == n.Argument
+			}) {
 				return fmt.Errorf("%s of %q is not among the permissions of the tool: run go generate",
 					kind, n.Argument)
 			}
@@ -152,6 +156,26 @@ func (t *Tool) checkNamed(named []toolset.Named) error {
 			count, len(t.Allow))
 	}
 	return nil
+}
+
+// bounds returns the patterns of //mcp:allow, by argument.
+func bounds(allow []toolset.Allow) (map[string]*grant.Set, error) {
+	byArgument := map[string][]grant.Grant{}
+	for _, a := range allow {
+		if a.Within != "" {
+			byArgument[a.Argument] = append(byArgument[a.Argument], grant.Grant{
+				ID:         "the bound of " + a.Argument,
+				Permission: grant.Permission{Type: a.Kind, Resource: a.Within, Unrestricted: true}})
+		}
+	}
+	within := map[string]*grant.Set{}
+	for argument, grants := range byArgument {
+		var err error
+		if within[argument], err = grant.NewSet(grants...); err != nil {
+			return nil, err
+		}
+	}
+	return within, nil
 }
 
 func decide(ctx context.Context, d *grant.Decider, n toolset.Named) (grant.Bound, error) {

@@ -206,6 +206,33 @@ func TestCallsAreDecidedByGrants(t *testing.T) {
 	}
 }
 
+// The pattern of //mcp:allow is for one argument, and grants decide first.
+func TestCallsStayWithinTheBoundsOfTheirTool(t *testing.T) {
+	allow := []toolset.Allow{{Kind: grant.FileRead, Argument: "path", Within: "**/a.txt"},
+		{Kind: grant.FileRead, Argument: "other"}}
+	r, _ := newRunner(t)
+	p := &purse{}
+	p.put(grant.Permission{Type: grant.FileRead, Resource: "docs/?.txt", Unrestricted: true})
+	r.Grants, r.Roots = newGrants(t, p), newRoots(t, "a.txt", "b.txt", "a")
+	tool := permitting(t, allow, func(context.Context) error { return nil })
+	for arguments, want := range map[string]string{
+		`{"path":"docs/a.txt","other":"docs/b.txt"}`: "  ",
+		`{"path":"docs/b.txt","other":"docs/a.txt"}`: "denied grant file.read (out_of_bounds)",
+		`{"path":"docs/a","other":"docs/a.txt"}`:     "denied grant file.read (no_grant)",
+	} {
+		_, report, err := called(r, tool, arguments)
+		got := fmt.Sprint(report.Failure, " ", report.Axis, " ", report.Missing)
+		if got != want || err != nil {
+			t.Errorf("%s: %s, %v", arguments, got, err)
+		}
+	}
+	allow[0].Within = "../x"
+	if _, err := NewTool(toolset.Tool{Name: "t", Allow: allow, Call: tool.Call}, Schemas{}); err == nil ||
+		!strings.Contains(err.Error(), "the bound of path") {
+		t.Errorf("a pattern that is not valid: %v", err)
+	}
+}
+
 func TestGrantsOfACallAreReportedHoweverItEnds(t *testing.T) {
 	synctest.Test(t, testGrantsAreReported)
 }

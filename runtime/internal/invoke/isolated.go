@@ -66,6 +66,8 @@ type childCall struct {
 type childBound struct {
 	grant.Bound      // its file is inherited
 	Dialer      bool // instead of the one of Bound
+	// Within are the bounds of the dialer's hosts.
+	Within []grant.Grant `json:"within,omitempty"`
 }
 
 // Isolated runs the call in its own process. A handler that only returns an error has no result.
@@ -135,7 +137,11 @@ func (child *childCall) add(decided grant.Decided) map[string]*os.File {
 		if pattern.FamilyOf(b.Kinds[0]) != pattern.Customs {
 			b.Grants = nil
 		}
-		child.Bound = append(child.Bound, childBound{b, b.Dialer != nil})
+		bound := childBound{Bound: b, Dialer: b.Dialer != nil}
+		if bound.Dialer {
+			bound.Within = b.Dialer.Decider.Within.Grants()
+		}
+		child.Bound = append(child.Bound, bound)
 	}
 	return files
 }
@@ -162,7 +168,12 @@ func ChildContext(ctx context.Context, caller json.RawMessage,
 			}
 		}
 		if from.Dialer {
-			b.Dialer = &grant.Dialer{Decider: &grant.Decider{Set: hosts, Isolated: true}}
+			within, err := grant.NewSet(from.Within...)
+			if err != nil {
+				return ctx, err
+			}
+			b.Dialer = &grant.Dialer{
+				Decider: &grant.Decider{Set: hosts, Within: within, Isolated: true}}
 		}
 		decided = append(decided, b)
 	}

@@ -128,6 +128,10 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 			!strings.Contains(err.Error(), grant.Code) {
 			return "", fmt.Errorf("another host: %v", err)
 		}
+		_, err = dialer.DialContext(ctx, "tcp", "127.0.0.1:8")
+		if d, ok := errors.AsType[*grant.Denied](err); !ok || d.Cause != grant.OutOfBounds {
+			return "", fmt.Errorf("a granted host out of the bounds: %v", err)
+		}
 		return fmt.Sprint(file != nil, " ", path, " ", cmd.Args, " ", request.From(ctx).ID), nil
 	}
 	b := &box{isolate: func(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
@@ -144,9 +148,11 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 		return isolate.Encoded(handle(inside))
 	}}
 	r, logged := isolating(t, b)
+	bounded := slices.Clone(everyFamily)
+	bounded[2].Within = "127.0.0.1:9"
 	got, report, err := called(r,
 		apart(t,
-			toolset.Tool{Allow: everyFamily, Timeout: 7 * time.Second,
+			toolset.Tool{Allow: bounded, Timeout: 7 * time.Second,
 				Limits: toolset.Limits{Memory: 1 << 20, Concurrency: 3}}), `{"n":1}`)
 	if got != `"true docs/a [echo x] m"+hint` || err != nil || report.Failure != "" ||
 		len(report.Grants) != 4 {

@@ -208,7 +208,8 @@ func (j *job) stopped(ended error) Report {
 			return Report{Failure: audit.Errored, Err: errExpired}
 		}
 		text := fmt.Sprintf("timed out after %s", j.timeout)
-		return Report{Failure: audit.Timeout, Err: &limitError{"timeout", text}}
+		return Report{Failure: audit.Timeout, Axis: audit.AxisLimit, Missing: "timeout",
+			Err: &limitError{"timeout", text}}
 	}
 	cancelled := errCancelled
 	select {

@@ -430,8 +430,7 @@ func TestHandlerThatStopsInTimeHasTimedOut(t *testing.T) {
 			got, report, err := called(r, newTool(t, toolset.Tool{Timeout: time.Second}, handle),
 				`{}`)
 			if got != "!timed out after 1s" || report.Failure != audit.Timeout ||
-				report.Axis != "" ||
-				err != nil {
+				report.Axis != audit.AxisLimit || report.Missing != "timeout" || err != nil {
 				t.Errorf("%s: %q %+v %v", name, got, report, err)
 			}
 			r.Pool.Close()

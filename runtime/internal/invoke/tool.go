@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -33,6 +34,8 @@ type Tool struct {
 	lenient  *decode.Lenient   // nil for strict arguments
 	ruled    []string          // the arguments whose values have rules, sorted
 	defaults map[string]string // of the arguments whose values have rules, where they have one
+
+	within map[string]*grant.Set // the bounds of //mcp:allow, by argument
 }
 
 // Schemas holds the parsed output schemas of a server's tools, which tools of one type share.
@@ -52,13 +55,14 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	if t.Handle != nil {
 		built.Call = callOf(t)
 	}
-	var inErr, outErr, metaErr error
+	var inErr, outErr, metaErr, boundErr error
 	if t.Meta != "" {
 		d := json.NewDecoder(strings.NewReader(t.Meta))
 		d.UseNumber()
 		metaErr = d.Decode(&built.Public.Meta)
 	}
 	built.Headers, inErr = parseInput(t.Input)
+	built.within, boundErr = bounds(t.Allow)
 	if t.Returns == toolset.Value {
 		built.form = structured.InResult
 	}
@@ -91,7 +95,7 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 			errorIf(name != "" && slices.Contains(t.Catalogs[:i], name),
 				"it is in the catalog %q twice: run go generate", name))
 	}
-	return built, errors.Join(append(errs, inErr, outErr, metaErr)...)
+	return built, errors.Join(append(errs, inErr, outErr, metaErr, boundErr)...)
 }
 
 // annotations returns the hints as lists show them.

@@ -24,7 +24,7 @@ const (
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
-		Manifest: "sha256:b94d2b8a719f2ff36620354ed24b572c4576ef3c676440cff5aa06ec22618723",
+		Manifest: "sha256:9b9faf5389766ff10b7e148b51262bbb236bc13a7fa33b40e70953f65827a670",
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -40,13 +40,13 @@ func Toolset(service *Service) toolset.Toolset {
 				Title:       "Clear the workspace",
 				Description: "Removes all files and variables of your workspace. Calls of yours that run in it may end with an error. Call it if the workspace is full.",
 				Input:       noInputSchema,
+				Output:      clearedSchema,
 				Annotations: toolset.Annotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: new(false)},
-				Returns:     toolset.Nothing,
 				Handle: func(ctx context.Context, r *decode.Reader) (any, error) {
 					if err := r.Nothing(); err != nil {
 						return nil, err
 					}
-					return nil, service.ClearWorkspace(ctx)
+					return service.ClearWorkspace(ctx)
 				},
 			},
 		},
@@ -56,9 +56,22 @@ func Toolset(service *Service) toolset.Toolset {
 // The schemas of arguments and results.
 const (
 	noInputSchema = `{"properties":{},"additionalProperties":false,"type":"object"}`
+	clearedSchema = `{"properties":{"found":{"type":"boolean","description":"Found is false if you had no workspace."}},"additionalProperties":false,"type":"object","required":["found"],"description":"The result of clear_workspace."}`
 )
 
 // These lines check that the source is unchanged. If one does not compile, run go generate.
 func _() {
-	toolset.RunGoGenerate[func(*Service, context.Context) error]((*Service).ClearWorkspace)
+	toolset.RunGoGenerate[func(*Service, context.Context) (Cleared, error)]((*Service).ClearWorkspace)
+	toolset.RunGoGenerate[struct {
+		Found bool `json:"found"`
+	}](Cleared{})
+}
+
+// None of these types has JSON methods of its own: a new one is ambiguous here.
+func _() {
+	type runGoGenerate = toolset.Codec
+	var _ runGoGenerate = struct {
+		*Cleared
+		runGoGenerate
+	}{}
 }

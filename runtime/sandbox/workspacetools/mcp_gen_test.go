@@ -15,10 +15,10 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:c25a5b0431440c5484a8b02bb9af0113",
-		Code:   "2:be61da9c08d5d14793df37d6e81e57a9",
+		Source: "2:26cf363efc55b05a29c4439fc449def9",
+		Code:   "2:6a9779c9290a3a443a53c2033396a4fe",
 		Declarations: map[string][]string{
-			".": {"Service.ClearWorkspace"},
+			".": {"Cleared", "Service.ClearWorkspace"},
 		},
 	}
 	if err := generated.Check("."); err != nil {

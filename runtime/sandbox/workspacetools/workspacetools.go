@@ -37,23 +37,29 @@ type Service struct{ spaces isolate.Workspaces }
 // New returns a service for the server's Options.Sandbox, which keeps workspaces.
 func New(spaces isolate.Workspaces) *Service { return &Service{spaces} }
 
+// Cleared is the result of clear_workspace.
+type Cleared struct {
+	// Found is false if you had no workspace.
+	Found bool `json:"found"`
+}
+
 // ClearWorkspace removes all files and variables of your workspace. Calls of yours that run in it
 // may end with an error. Call it if the workspace is full.
 //
 //mcp:tool destructive idempotent openworld=false title="Clear the workspace"
-func (s *Service) ClearWorkspace(ctx context.Context) error {
+func (s *Service) ClearWorkspace(ctx context.Context) (Cleared, error) {
 	caller, ok := runtime.Caller(ctx)
 	if !ok || caller.Anonymous() {
-		return errors.New("a workspace belongs to a client: sign in")
+		return Cleared{}, errors.New("a workspace belongs to a client: sign in")
 	}
 	client := isolate.Client{Issuer: caller.Issuer, ID: caller.ClientID()}
-	_, err := s.spaces.ClearWorkspace(ctx, client)
+	found, err := s.spaces.ClearWorkspace(ctx, client)
 	if err != nil {
 		request, _ := runtime.RequestOf(ctx)
 		slog.New(request.Masker.Handler(slog.Default().Handler())).ErrorContext(ctx,
 			"a workspace could not be cleared", "request_id", runtime.RequestID(ctx), "error", err)
-		return errors.New("the workspace could not be fully cleared: try again, then contact an " +
-			"administrator")
+		return Cleared{}, errors.New("the workspace could not be fully cleared: try again, then " +
+			"contact an administrator")
 	}
-	return nil
+	return Cleared{Found: found}, nil
 }

@@ -108,7 +108,14 @@ func TestAClientClearsItsOwnWorkspace(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if got := call(t, ann, "clear_workspace"); got != "" {
+	cleared := func() string {
+		res, err := ann.CallTool(t.Context(), &mcp.CallToolParams{Name: "clear_workspace"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mcptest.Text(res)
+	}
+	if got := cleared(); got != `{"found":true}` {
 		t.Fatal(got)
 	}
 	do = look
@@ -118,7 +125,10 @@ func TestAClientClearsItsOwnWorkspace(t *testing.T) {
 	if got := call(t, eve, "use"); got != "" || len(found) != 2 {
 		t.Errorf("%s; of the other client there is %v", got, found)
 	}
-	if got := call(t, ann, "clear_workspace"); got != "" { // and again
+	if got := cleared(); got != `{"found":true}` { // ben's call made one
+		t.Error(got)
+	}
+	if got := cleared(); got != `{"found":false}` {
 		t.Error(got)
 	}
 

@@ -49,7 +49,7 @@ type NewGrant struct {
 	ClientName
 	Permission
 	Expires *time.Time `json:"expires_at,omitempty" doc:"The expiry; without it, the grant does not expire"`
-	Reason  string     `json:"reason" minLength:"1" maxLength:"1000"`
+	Reason  string     `json:"reason,omitempty" maxLength:"1000" doc:"For the audit trail"`
 }
 
 // Revocation selects the grants to revoke.
@@ -57,7 +57,7 @@ type Revocation struct {
 	ClientName
 	Type     string `json:"type" minLength:"1" maxLength:"128"`
 	Resource string `json:"resource,omitempty" minLength:"1" maxLength:"4096" doc:"The pattern exactly as granted; other grants stay. Without it, all grants of the type"`
-	Reason   string `json:"reason" minLength:"1" maxLength:"1000"`
+	Reason   string `json:"reason,omitempty" maxLength:"1000" doc:"For the audit trail"`
 }
 
 // Revoked contains the revoked grants.

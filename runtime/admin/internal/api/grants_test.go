@@ -131,6 +131,28 @@ func TestPermissionThatIsAskedForAndApprovedWorksUntilItIsRevoked(t *testing.T) 
 	})
 }
 
+// The trail has who granted what to whom. A reason adds to that, as the note of an approval does.
+func TestGrantsAndRevocationsNeedNoReason(t *testing.T) {
+	keepers(t, func(t *testing.T, w *world) {
+		w.done()
+		for _, reason := range []string{``, `,"reason":""`} {
+			body := `{"issuer":"https://id.example","client":"member's client","type":"file.read",` +
+				`"resource":"docs/a.md"` + reason
+			got := w.send("root", "POST", adminGrants, body+`,"restricted":false}`)
+			if got.status != 201 || got.field("reason") != "" || w.mayRead("member", "docs/a.md") != "allowed" {
+				t.Error(got)
+			}
+			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", body+`}`))
+			if len(gone.Revoked) != 1 || w.mayRead("member", "docs/a.md") != "no_grant" {
+				t.Errorf("%+v", gone)
+			}
+		}
+		if done := w.done(); len(done) != 4 || done[0].Principal != "root" {
+			t.Errorf("%+v", done)
+		}
+	})
+}
+
 func TestAllOfATypeIsRevokedAtOnce(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
 		for _, resource := range []string{"docs/a", "docs/b", "docs/c"} {

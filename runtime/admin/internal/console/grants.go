@@ -135,7 +135,7 @@ func (v *visit) createGrant() error {
 		Type: d.Type, Resource: d.Resource, Unrestricted: grant.Unrestricted(d.Unrestricted)},
 		Issuer: d.Issuer, Client: d.Client, By: v.caller.Subject, Reason: d.Reason}
 	d.lasting, g.Expires = v.lasting(d.Wrong)
-	d.Wrong.words("reason", d.Reason, true)
+	d.Wrong.words("reason", d.Reason, false)
 	d.Wrong.name("client", d.Client, true)
 	d.Wrong.name("issuer", d.Issuer, false)
 	d.Wrong.seen(d.Resource)
@@ -225,7 +225,7 @@ func (v *visit) revoke() error {
 		return err
 	}
 	r.Reason = v.field("reason")
-	if r.Wrong.words("reason", r.Reason, true); len(r.Wrong) > 0 {
+	if r.Wrong.words("reason", r.Reason, false); len(r.Wrong) > 0 {
 		return v.showAs(http.StatusUnprocessableEntity, "revoke",
 			page{Title: "Revoke", Here: "grants", Problem: problemBelow, Data: r})
 	}

@@ -162,8 +162,9 @@ func TestWhatIsWrongStandsAtItsField(t *testing.T) {
 			[]any{"client", "desk ", "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"},
 			"client", []string{"bytes of visible characters, without a space at the start or end."}},
 		{"an issuer that is too long", "/console/grants", []any{"client", "desk", "issuer", strings.Repeat("i", 513), "type", "file.read", "resource", "a", "lasts", "1d", "reason", "r"}, "issuer", []string{"at most 512 bytes"}},
-		{"no reason", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a",
-			"lasts", "1d"}, "reason", []string{"Write a reason"}},
+		{"a reason that is too long", "/console/grants",
+			[]any{"client", "desk", "type", "file.read", "resource", "a", "lasts", "1d", "reason",
+				strings.Repeat("x", 1001)}, "reason", []string{"1001 bytes are more than 1000"}},
 		{"no term", "/console/grants", []any{"client", "desk", "type", "file.read", "resource", "a",
 			"reason", "r"}, "lasts", []string{"Choose the duration of the grant."}},
 	} {
@@ -325,10 +326,11 @@ func TestPermissionIsGrantedByHandAndRevoked(t *testing.T) {
 	equal(t, rows(t, body)[1:], []string{"file.read|public/a also outside isolation|" + at +
 		"|for May"})
 	fields := must(url.ParseQuery(one))
+	fields.Set("reason", "May\u202eis over")
 	page(t, w.post("token-admin", "/console/grants/revoke", fields), http.StatusUnprocessableEntity,
 		"Nothing was changed. See the messages at the fields below.", `aria-describedby="reason-wrong"`,
-		"Write a reason")
-	fields.Set("reason", "May is over")
+		"U&#43;202E at byte 3")
+	fields.Del("reason")
 	led(t, w.post("token-admin", "/console/grants/revoke", fields), list("revoked"))
 	equal(t, w.has("desk"), []string{"file.read public/b unrestricted",
 		"net.connect api.example.com:443 unrestricted"})

@@ -63,3 +63,16 @@ func Read(
 	}
 	return found, nil
 }
+
+// DjangoPermission returns a permission unchanged, or an error if app or codename is missing or if
+// it cannot be split into the two. host names the adapter.
+func DjangoPermission(host, permission string) (string, error) {
+	app, codename, ok := strings.Cut(permission, ".")
+	if !ok || app == "" || codename == "" ||
+		strings.ContainsFunc(permission, func(r rune) bool { return r <= ' ' }) {
+		return "", fmt.Errorf("%s: %q is not a Django permission: write app.codename, for example "+
+			"\"dcim.view_device\"; write app= in //mcp:server, and action= and object= on the tool",
+			host, permission)
+	}
+	return permission, nil
+}

@@ -31,7 +31,7 @@ const (
 func Toolset(j *Job) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/permissions",
-		Manifest: "sha256:c3436279cfc3c5d5f9be657f6e6c486dec73a1958117740e2ba7807802262779",
+		Manifest: "sha256:82f7eced991ab06a5d0b87a8f5b40fa2dcda8ee82a991f958d27c7212f821993",
 		Server:   toolset.ServerInfo{Name: "permissions"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -50,7 +50,7 @@ func Toolset(j *Job) toolset.Toolset {
 				Name:        ToolCopy,
 				Description: "Copy copies a file.",
 				Input:       pairSchema,
-				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "from"}, {Kind: "file.write", Argument: "to"}},
+				Allow:       []toolset.Allow{{Kind: "file.read", Argument: "from"}, {Kind: "file.write", Argument: "to", Within: "**/*.txt"}},
 				Limits:      toolset.Limits{Output: 1 << 10, Concurrency: 2, Rate: toolset.Rate{Calls: 100, Per: time.Minute}, Capabilities: []string{"files", "network"}},
 				Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 					in, err := decode.Arguments(call.Arguments, decodePair)

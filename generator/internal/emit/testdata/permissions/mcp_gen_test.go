@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:bb0eb4bdb9d761fd712835bb4883ac98",
-		Code:   "2:9e4d7969e06d17c97d2ca1250b7cdbe7",
+		Source: "2:cd23f1ba0c9f008f13f924b8f8e49c4a",
+		Code:   "2:433c80387dc9d9d7d07cbf74892117d9",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -25,7 +25,7 @@ type Ends struct {
 // Copy copies a file.
 //
 //mcp:tool
-//mcp:allow file.read={from} file.write={to}
+//mcp:allow file.read={from} file.write={to}:*.txt
 //mcp:limit output=1KiB concurrency=2 rate=100/m capabilities=files,network
 func Copy(ctx context.Context, pair Pair) error { return nil }
 

@@ -73,3 +73,36 @@ type Foreign struct {
 type ForeignTwice struct {
 	Twice other.Twice `json:"twice"`
 }
+
+// Swagger has the comments of a type that go-swagger reads.
+//
+// swagger:parameters listOrders
+type Swagger struct {
+	// Limit of a page.
+	//
+	// in: query
+	// required: true
+	Limit int `json:"limit"`
+	Inner struct {
+		// Unit of it.
+		// required: true
+		Unit string `json:"unit"`
+	} `json:"inner"`
+}
+
+// NoSwagger has the same comments without an annotation.
+type NoSwagger struct {
+	// Limit of a page.
+	//
+	// in: query
+	// required: true
+	Limit int `json:"limit"`
+	// Unit of it.
+	// required: true
+	Unit string `json:"unit"`
+}
+
+// ForeignLimits has a type of another module whose tags have mistakes.
+type ForeignLimits struct {
+	Limited other.Limited `json:"limited"`
+}

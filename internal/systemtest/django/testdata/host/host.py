@@ -1,8 +1,9 @@
 """Fills an empty database as a Django host, and prints what Django says that each user may do.
 
-    host.py DATABASE USER_MODEL SEED USERS
+    host.py DATABASE USER_MODEL SEED USERS [VIEW]
 
-DATABASE is the JSON of one entry of Django's DATABASES. All is drawn from SEED.
+DATABASE is the JSON of one entry of Django's DATABASES. All is drawn from SEED. VIEW is a directory with
+mcp_permissions.py, which the host then serves: the address is a line after what Django says.
 """
 
 import json
@@ -14,7 +15,7 @@ import tempfile
 import django
 from django.conf import settings
 
-database, user_model, seed, count = sys.argv[1:]
+database, user_model, seed, count, *view = sys.argv[1:]
 
 # The apps of the host get their migrations anew, outside the source tree.
 migrations = tempfile.TemporaryDirectory()
@@ -135,3 +136,23 @@ json.dump({
     "all": sorted({f"{p.content_type.app_label}.{p.codename}" for p in permissions}),
     "code": decided_in_code(),
 }, sys.stdout)
+
+if view:
+    from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+    from django.core.wsgi import get_wsgi_application
+    from django.urls import path
+
+    sys.path.insert(0, view[0])
+    from mcp_permissions import mcp_permissions
+
+    urlpatterns = [path("mcp/permissions", mcp_permissions)]
+    settings.ROOT_URLCONF = "__main__"
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    settings.MCP_TOKEN = "a token of a test, of at least 32 bytes"
+    settings.MCP_PERMISSIONS = [*sorted({f"{p.content_type.app_label}.{p.codename}" for p in permissions}),
+                                "computed.in_code"]
+    WSGIRequestHandler.log_message = lambda *_: None
+    with make_server("127.0.0.1", 0, get_wsgi_application(), handler_class=WSGIRequestHandler) as server:
+        print(json.dumps(f"http://127.0.0.1:{server.server_port}/mcp/permissions"), flush=True)
+        server.serve_forever()

@@ -51,3 +51,16 @@ type Twice struct {
 	Text string  `json:"text,string"`
 	Kind *Colour `json:"kind,string,omitempty"`
 }
+
+// Limited has tags with a mistake each.
+type Limited struct {
+	Pattern  string   `json:"pattern" jsonschema:"pattern=(?i)a"`
+	Posix    []string `json:"posix" jsonschema:"pattern=[[:alpha:]]"`
+	Crossed  int      `json:"crossed" jsonschema:"minimum=2,maximum=1"`
+	Default  int      `json:"default" jsonschema:"maximum=1,default=2"`
+	Length   int      `json:"length" jsonschema:"maxLength=2"`
+	Key      int      `json:"key" jsonschema:"maximun=2"`
+	Word     string   `json:"word" jsonschema:"words, pattern=^a$"`
+	Unquoted string   `json:"unquoted" jsonschema:maxLength=2`
+	Large    int64    `json:"large" jsonschema:"maximum=9007199254740993"`
+}

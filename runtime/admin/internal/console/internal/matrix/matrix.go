@@ -110,7 +110,11 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 			}
 			if k == access.Tools {
 				for _, a := range allows(rule.Name()) {
-					r.Also = append(r.Also, fmt.Sprintf("a grant of %s on {%s}", a.Kind, a.Argument))
+					needs := fmt.Sprintf("a grant of %s on {%s}", a.Kind, a.Argument)
+					if a.Within != "" {
+						needs += " within " + a.Within
+					}
+					r.Also = append(r.Also, needs)
 				}
 			}
 			p.Rows = append(p.Rows, r)
