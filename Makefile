@@ -343,6 +343,9 @@ adopters: ## compare public servers and services with their ports
 		echo "$$module"; \
 		(cd $$module && $(GO) tool mcpgen check ./... && $(GO) test -count=1 -vet=all ./...) || exit 1; \
 	done
+	@$(GO) build -o bin/mcpgen-prove ./cmd/mcpgen-prove
+	cd testdata/adopters/gitea && \
+		GOWORK=off ../../../bin/mcpgen-prove --check ./... | diff proven.txt -
 
 # The generated parts of docs/reference. make docs CHECK=1 fails if one is stale, as go test does.
 docs: ## write the generated parts of docs/reference

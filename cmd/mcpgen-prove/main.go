@@ -42,8 +42,12 @@ open files, use the network or start programs. It reports an error in three case
 Without capabilities=, prove records the code capabilities and reports no error.
 
 For each tool with the verdict "unknown", prove prints the call, its line, the cause and the path
-to it. Causes are a func value that nothing sets, an interface that nothing implements, reflection,
-unsafe.Pointer, a system call, C and assembly. prove follows a method value of a concrete type.
+to it. Causes are a func value that nothing sets, an interface that nothing implements, a driver of
+database/sql that nothing imports, a call by reflection, a template, unsafe.Pointer, a system call,
+C and assembly.
+
+prove analyses the package and all that it imports. It does not analyse importers: where one of them
+and the package set the same func or interface value, the value of the package counts.
 
 prove writes the result to mcp.proven.json beside the source, for packages without findings. mcpgen
 copies it into MCP.md and the matrix. If go.mod, go.sum, a Go file of the package or of an imported

@@ -1,12 +1,11 @@
 package reach
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/google/capslock/analyzer"
 	"github.com/google/capslock/interesting"
 	cpb "github.com/google/capslock/proto"
-	"golang.org/x/tools/go/callgraph"
 
 	"github.com/mcpgen/mcpgen/generator/extension"
 )
@@ -18,23 +17,10 @@ const (
 	sdkPath     = "github.com/modelcontextprotocol/go-sdk"
 )
 
-// classes are the capabilities of funcs by their names: capslock's map, and before it ours. It is
-// an analyzer.Classifier, and so sees the edges of the call graph, which the analyzer does not
-// export.
-type classes struct {
-	theirs *interesting.Classifier
-	seen   map[*callgraph.Node]bool
-}
+// classes are the capabilities of funcs by their names: capslock's map, and before it ours.
+type classes struct{ theirs *interesting.Classifier }
 
-func newClasses() *classes {
-	return &classes{theirs: analyzer.GetClassifier(false), seen: map[*callgraph.Node]bool{}}
-}
-
-// IncludeCall is capslock's choice.
-func (c *classes) IncludeCall(edge *callgraph.Edge) bool {
-	c.seen[edge.Caller], c.seen[edge.Callee] = true, true
-	return c.theirs.IncludeCall(edge)
-}
+func newClasses() *classes { return &classes{interesting.DefaultClassifier()} }
 
 // FunctionCategory returns where the analysis stops: at funcs that are named here.
 func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
@@ -44,7 +30,10 @@ func (c *classes) FunctionCategory(pkg, name string) cpb.Capability {
 	if category, known := ourPackages[pkg]; known {
 		return category
 	}
-	if pkg == sdkPath || strings.HasPrefix(pkg, sdkPath+"/") {
+	if computes(pkg) || pkg == "reflect" || strings.HasPrefix(pkg, runtimePath+"/internal/") {
+		return cpb.Capability_CAPABILITY_SAFE
+	}
+	if serves(pkg) && !strings.HasPrefix(pkg, runtimePath) {
 		return cpb.Capability_CAPABILITY_SAFE
 	}
 	category := c.theirs.FunctionCategory(pkg, name)
@@ -88,6 +77,24 @@ var ours = map[string]cpb.Capability{
 	"(*os.Process).Wait":       cpb.Capability_CAPABILITY_EXEC,
 	"(*os.Process).WithHandle": cpb.Capability_CAPABILITY_EXEC,
 
+	// These call funcs and methods that reflection finds, or make values from addresses. All else of
+	// package reflect moves values, which the analysis follows.
+	"(reflect.Value).Call":                      cpb.Capability_CAPABILITY_REFLECT,
+	"(reflect.Value).CallSlice":                 cpb.Capability_CAPABILITY_REFLECT,
+	"(reflect.Value).Seq":                       cpb.Capability_CAPABILITY_REFLECT,
+	"(reflect.Value).Seq2":                      cpb.Capability_CAPABILITY_REFLECT,
+	"reflect.MakeFunc":                          cpb.Capability_CAPABILITY_REFLECT,
+	"reflect.NewAt":                             cpb.Capability_CAPABILITY_REFLECT,
+	"(*text/template.Template).Execute":         cpb.Capability_CAPABILITY_REFLECT,
+	"(*text/template.Template).ExecuteTemplate": cpb.Capability_CAPABILITY_REFLECT,
+	"(*html/template.Template).Execute":         cpb.Capability_CAPABILITY_REFLECT,
+	"(*html/template.Template).ExecuteTemplate": cpb.Capability_CAPABILITY_REFLECT,
+	"(*encoding/gob.Decoder).Decode":            cpb.Capability_CAPABILITY_REFLECT,
+	"(*encoding/gob.Decoder).DecodeValue":       cpb.Capability_CAPABILITY_REFLECT,
+
+	// It returns funcs of code that is loaded while the program runs.
+	"(*plugin.Plugin).Lookup": cpb.Capability_CAPABILITY_ARBITRARY_EXECUTION,
+
 	"database/sql.Open":   cpb.Capability_CAPABILITY_NETWORK,
 	"database/sql.OpenDB": cpb.Capability_CAPABILITY_NETWORK,
 
@@ -122,6 +129,44 @@ var ourPackages = map[string]cpb.Capability{
 	grantPath:                   cpb.Capability_CAPABILITY_SAFE,
 	sandboxPath:                 cpb.Capability_CAPABILITY_SAFE,
 }
+
+// libraries only compute, as far as their callers are concerned: they use reflection, unsafe
+// pointers and assembly for data alone. Names with a slash at their end are of all packages below.
+var libraries = strings.Fields(`
+	github.com/cespare/xxhash/v2
+	github.com/goccy/go-json/
+	github.com/gogo/protobuf/
+	github.com/golang/protobuf/
+	github.com/google/jsonschema-go/
+	github.com/invopop/jsonschema
+	github.com/segmentio/asm/
+	github.com/segmentio/encoding/
+	go.yaml.in/yaml/
+	golang.org/x/text/
+	google.golang.org/protobuf/
+	gopkg.in/yaml.v2
+	gopkg.in/yaml.v3
+`)
+
+// serves reports whether a package is of the server's own side of a call.
+func serves(pkg string) bool {
+	return pkg == runtimePath || strings.HasPrefix(pkg, runtimePath+"/") ||
+		pkg == sdkPath || strings.HasPrefix(pkg, sdkPath+"/")
+}
+
+func computes(pkg string) bool {
+	return slices.ContainsFunc(libraries, func(name string) bool {
+		return pkg == strings.TrimSuffix(name, "/") ||
+			strings.HasSuffix(name, "/") && strings.HasPrefix(pkg, name)
+	})
+}
+
+// callers are the packages of the standard library that call methods of values by the values that
+// they are handed. All others keep values from earlier calls.
+var callers = strings.Fields(`bufio bytes cmp compress/flate compress/gzip compress/zlib
+	container/heap crypto/tls encoding/asn1 encoding/base64 encoding/binary encoding/csv encoding/hex
+	encoding/json encoding/xml errors fmt io io/fs io/ioutil log log/slog mime/multipart reflect slices sort
+	strings text/tabwriter`)
 
 // capabilities maps the classes of capslock to code capabilities. capabilities= does not cover the
 // state of the process and the system, such as environment and working directory. It does not cover
@@ -163,6 +208,12 @@ var interfaces = map[string]string{
 }
 
 // calledBack are methods that the standard library calls on values that it receives.
-var calledBack = strings.Fields(`As Close Error Format GoString Is Len Less LogValue
-	MarshalBinary MarshalJSON MarshalText MarshalXML Pop Push Read ReadFrom Scan Seek String Swap
-	UnmarshalBinary UnmarshalJSON UnmarshalText UnmarshalXML Unwrap Value Write WriteString WriteTo`)
+var calledBack = slices.Concat(encoders, strings.Fields(`As Close Flush Is Len Less Pop Push Read
+	ReadAt ReadByte ReadFrom ReadRune Seek Set Swap Temporary Timeout UnreadByte UnreadRune Unwrap
+	Write WriteAt WriteByte WriteString WriteTo`))
+
+// encoders are methods that it also calls on values inside of a value: on fields and elements.
+var encoders = strings.Fields(`AppendBinary AppendText Error Format GobDecode GobEncode GoString
+	LogValue MarshalBinary MarshalJSON MarshalJSONTo MarshalText MarshalXML MarshalXMLAttr
+	MarshalYAML Scan String UnmarshalBinary UnmarshalJSON UnmarshalJSONFrom UnmarshalText
+	UnmarshalXML UnmarshalXMLAttr UnmarshalYAML Value`)

@@ -39,12 +39,7 @@ func TestCodeCapabilitiesOfHandlers(t *testing.T) {
 			service.Tools = append(service.Tools, tool)
 		}
 	}
-	source, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, "codecapabilities.go"),
-		nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(source, func(n ast.Node) bool {
+	inspect := func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			recv := ""
@@ -60,7 +55,15 @@ func TestCodeCapabilitiesOfHandlers(t *testing.T) {
 			}
 		}
 		return true
-	})
+	}
+	for _, name := range []string{"codecapabilities.go", "driver.go", "flows.go"} {
+		source, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
+			parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(source, inspect)
+	}
 	program, found, err := Load(t.Context(), dir, []string{capabilitiesPath})
 	if err != nil || len(found) > 0 {
 		t.Fatal(err, found)
@@ -89,6 +92,9 @@ func TestCodeCapabilitiesOfHandlers(t *testing.T) {
 func typeName(e ast.Expr) string {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X
+	}
+	if generic, ok := e.(*ast.IndexExpr); ok {
+		e = generic.X
 	}
 	return e.(*ast.Ident).Name
 }

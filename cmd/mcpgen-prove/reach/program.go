@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/token"
 	"go/types"
+	"maps"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -14,8 +15,6 @@ import (
 
 	"github.com/google/capslock/analyzer"
 	cpb "github.com/google/capslock/proto"
-	"golang.org/x/tools/go/callgraph"
-	"golang.org/x/tools/go/callgraph/vta"
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
 	"golang.org/x/tools/go/ssa/ssautil"
@@ -89,72 +88,146 @@ func placeOf(text string) extension.Position {
 
 // graph is the call graph of one package and all that it imports.
 type graph struct {
+	*flow
 	classes *classes
-	prog    *ssa.Program
-	nodes   map[*ssa.Function]*callgraph.Node
-	whole   map[*ssa.Function]*callgraph.Node // of the whole program; nil until a call needs it
-	// found are funcs outside the standard library in whose body the analyzer has found something.
-	found map[*ssa.Function]cpb.Capability
-	std   map[string]bool // import paths
-	own   []*types.Package
-	ownBy map[string]bool // the same by import path
+	classOf map[*ssa.Function]cpb.Capability  // what class has found
+	keeps   map[types.Type][]*ssa.Function    // what kept has found
+	calls   map[[2]types.Type][]*ssa.Function // what called has found
+	std     map[string]bool                   // import paths
+	own     []*types.Package
 }
 
 // graphOf analyses a package alone: other packages of the run have no effect on the result, so that
 // it is the same in every run.
-func graphOf(root *packages.Package) (*graph, error) {
+func graphOf(root *packages.Package) *graph {
 	g := &graph{
-		classes: newClasses(), nodes: map[*ssa.Function]*callgraph.Node{},
-		found: map[*ssa.Function]cpb.Capability{},
-		std:   map[string]bool{}, ownBy: map[string]bool{},
+		classes: newClasses(), classOf: map[*ssa.Function]cpb.Capability{},
+		keeps: map[types.Type][]*ssa.Function{}, std: map[string]bool{},
+		calls: map[[2]types.Type][]*ssa.Function{},
 	}
-	wanted := map[*types.Package]struct{}{}
 	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
 		switch {
 		case p.Module == nil:
 			g.std[p.PkgPath] = true
-			return
 		case local(p):
 			g.own = append(g.own, p.Types)
-			g.ownBy[p.PkgPath] = true
 		}
-		wanted[p.Types] = struct{}{}
 	})
 	slices.SortFunc(g.own, func(a, b *types.Package) int {
-		return strings.Compare(
-			a.Path(), b.Path())
+		return strings.Compare(a.Path(), b.Path())
 	})
-	analyzer.CapabilityGraph([]*packages.Package{root}, wanted,
-		&analyzer.Config{Classifier: g.classes}, nil, nil,
-		func(node *callgraph.Node, c cpb.Capability) {
-			if !g.standard(node.Func) && (g.found[node.Func] == 0 || c < g.found[node.Func]) {
-				g.found[node.Func] = c
-			}
-		}, nil)
-	// The graph is in one piece but for funcs that have nothing to do with any capability.
-	var queue []*callgraph.Node
-	for node := range g.classes.seen {
-		queue = append(queue, node)
+	prog, _ := ssautil.AllPackages([]*packages.Package{root}, ssa.InstantiateGenerics)
+	prog.Build()
+	g.flow = newFlow(prog, func(f *ssa.Function) bool { return !g.trusted(f) && !serves(packagePath(f)) })
+	all := prog.AllPackages()
+	slices.SortFunc(all, func(a, b *ssa.Package) int {
+		return strings.Compare(a.Pkg.Path(), b.Pkg.Path())
+	})
+	for _, p := range all {
+		g.reach(p.Func("init"))
 	}
-	for len(queue) > 0 {
-		node := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if node.Func == nil || g.nodes[node.Func] != nil {
+	packages.Visit([]*packages.Package{root}, nil, func(p *packages.Package) {
+		if p.Module != nil {
+			g.linknames(p)
+		}
+	})
+	open := map[types.Type]bool{}
+	for _, p := range g.own {
+		members := prog.Package(p).Members
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			g.open(members[name], open)
+		}
+	}
+	g.run()
+	return g
+}
+
+// open reaches the funcs and methods of the author's packages, which importers may call, and marks
+// what importers may set: parameters, variables, and fields of types.
+func (g *graph) open(member ssa.Member, seen map[types.Type]bool) {
+	set := func(t types.Type) {
+		g.parts(t, seen, everyField, func(n int) { g.put(n, outside) }, func(t types.Type) bool {
+			named, ok := types.Unalias(t).(*types.Named)
+			return !ok || named.Obj().Pkg() == nil || !g.std[named.Obj().Pkg().Path()]
+		})
+	}
+	enter := func(f *ssa.Function) {
+		if f == nil || f.Signature.TypeParams().Len() > 0 {
+			return
+		}
+		g.reach(f)
+		for _, p := range f.Params {
+			g.put(g.node(p), outside)
+			set(p.Type())
+		}
+	}
+	switch m := member.(type) {
+	case *ssa.Function:
+		enter(m)
+	case *ssa.Global:
+		g.put(g.node(m), outside)
+		set(m.Type())
+	case *ssa.Type:
+		named, ok := m.Type().(*types.Named)
+		if !ok || named.TypeParams().Len() > 0 || types.IsInterface(named) {
+			return
+		}
+		set(named)
+		for method := range g.prog.MethodSets.MethodSet(types.NewPointer(named)).Methods() {
+			enter(g.prog.MethodValue(method))
+		}
+	}
+}
+
+// linknames finds variables that a package shares with another by a directive of the compiler:
+// what they hold is unknown.
+func (g *graph) linknames(p *packages.Package) {
+	for _, file := range p.Syntax {
+		for _, group := range file.Comments {
+			for _, comment := range group.List {
+				words := strings.Fields(comment.Text)
+				if len(words) < 2 || words[0] != "//go:linkname" {
+					continue
+				}
+				for _, name := range append(words[2:], p.PkgPath+"."+words[1]) {
+					dot := max(strings.LastIndex(name, "."), 0)
+					pkg := g.prog.ImportedPackage(name[:dot])
+					if pkg == nil || pkg.Var(name[dot+1:]) == nil {
+						continue
+					}
+					g.parts(pkg.Var(name[dot+1:]).Type(), map[types.Type]bool{},
+						everyField, func(n int) { g.put(n, lost) }, everyType)
+					g.put(g.node(pkg.Var(name[dot+1:])), lost)
+				}
+			}
+		}
+	}
+}
+
+func everyField(*types.Var) bool { return true }
+func everyType(types.Type) bool  { return true }
+
+// drivers are the methods by which package database/sql calls the drivers of the program.
+func (g *graph) drivers() []*ssa.Function {
+	pkg := g.prog.ImportedPackage("database/sql/driver")
+	var list []*ssa.Function
+	for _, atom := range g.atoms {
+		t, ok := atom.(types.Type)
+		if !ok {
 			continue
 		}
-		g.nodes[node.Func] = node
-		g.prog = node.Func.Prog
-		for _, e := range node.Out {
-			queue = append(queue, e.Callee)
-		}
-		for _, e := range node.In {
-			queue = append(queue, e.Caller)
+		for _, name := range pkg.Pkg.Scope().Names() {
+			i, ok := pkg.Pkg.Scope().Lookup(name).Type().Underlying().(*types.Interface)
+			if ok && i.NumMethods() > 0 && types.Implements(t, i) {
+				for m := range i.Methods() {
+					if f := g.prog.LookupMethod(t, m.Pkg(), m.Name()); !g.trusted(f) {
+						list = append(list, f)
+					}
+				}
+			}
 		}
 	}
-	if g.prog == nil {
-		return nil, fmt.Errorf("package %s has no call graph", root.PkgPath)
-	}
-	return g, nil
+	return list
 }
 
 // packagePath is the import path of the package that a func belongs to: that of the generic one for
@@ -175,22 +248,25 @@ func packagePath(f *ssa.Function) string {
 	return ""
 }
 
-// node returns the node of a func that calls a func value. nodes lacks the funcs that have no way
-// to any capability: of these, only the whole graph has the callees.
-func (g *graph) node(f *ssa.Function) *callgraph.Node {
-	if node := g.nodes[f]; node != nil {
-		return node
-	}
-	if g.whole == nil {
-		g.whole = vta.CallGraph(ssautil.AllFunctions(g.prog), nil).Nodes
-	}
-	return g.whole[f]
-}
-
 func (g *graph) standard(f *ssa.Function) bool { return g.std[packagePath(f)] }
+
+// trusted reports whether a func is of the standard library, or of one that is known by name.
+func (g *graph) trusted(f *ssa.Function) bool {
+	path := packagePath(f)
+	return g.std[path] || computes(path)
+}
 
 // class is the class of a func by its name, of capslock or ours.
 func (g *graph) class(f *ssa.Function) cpb.Capability {
+	class, known := g.classOf[f]
+	if !known {
+		class = g.classify(f)
+		g.classOf[f] = class
+	}
+	return class
+}
+
+func (g *graph) classify(f *ssa.Function) cpb.Capability {
 	name := f.String()
 	if origin := f.Origin(); origin != nil {
 		name = origin.String()

@@ -1,23 +1,22 @@
-// Package reach finds what the code of handlers can reach: files, network and programs, by the call
-// graph of github.com/google/capslock. It is in a module of its own, since only mcpgen-prove needs
-// capslock.
+// Package reach finds what the code of handlers can reach: files, network and programs. It is in a
+// module of its own, since only mcpgen-prove needs its libraries.
 //
-// A handler reaches what a func has that it calls, however far: capslock names the funcs of the
-// standard library with a capability, and package classes adds this module's own. Calls through
-// interfaces and func values lead where the analysis sees values flow, and through an interface
-// that nothing is seen to flow into, to the author's types that implement it. A value that the
-// standard library is handed may have its methods called by it, and a func that is made or named is
-// called.
+// flow finds the funcs and types that each value may hold, from the initialization of all packages
+// and the funcs of the author's. walk follows the calls of one handler along these values. It stops
+// at funcs with a known capability: capslock names those of the standard library, and package
+// classes adds others.
+//
+// The standard library may call the methods of a value that it receives, and of the values in it. A
+// func that is made or named counts as called. Importers of the author's packages are not analysed.
+// A value that only importers can set is unknown. A value that the analysed packages set too is the
+// one that they set.
 //
 // Opening counts, and not the use of open files: a file is reached where it is opened, or where a
-// method of *os.File is called by name, and not where something reads from an io.Reader. So a file
-// that the server opens as it starts, and a handler uses through an interface of the standard
-// library, is not found; and neither is a method that a template or another package finds by
-// reflection.
+// method of *os.File is called by name, and not where something reads from an io.Reader.
 //
-// Code that may do anything is unknown: C, assembly, unsafe pointers, system calls, calls by
-// reflection outside of the standard library, and calls of funcs and methods that the analysed
-// packages neither set nor implement. Unknown fails a declaration, which has to be complete.
+// Code that may do anything is unknown: C, assembly, system calls, calls by reflection, templates,
+// an unsafe.Pointer to memory with pointers, and calls of values that the analysed packages do not
+// set. Unknown fails a declaration, which has to be complete.
 package reach
 
 import (
@@ -36,10 +35,7 @@ func (p *Program) Tools(s extension.Service) ([]extension.Proven, error) {
 	if root == nil {
 		return nil, fmt.Errorf("package %s has not been read", s.Package)
 	}
-	g, err := graphOf(root)
-	if err != nil {
-		return nil, err
-	}
+	g := graphOf(root)
 	var list []extension.Proven
 	for _, tool := range s.Tools {
 		list = append(list, g.walked(tool, g.handlers(root.Types, tool.Handler)))

@@ -16,7 +16,7 @@ import (
 const File = "mcp.proven.json"
 
 // recordVersion is the version of the record's format, and of the rules by which it is made.
-const recordVersion = 1
+const recordVersion = 2
 
 type record struct {
 	Proven  int    `json:"proven"`

@@ -41,7 +41,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"torn":                  string(text[:len(text)/2]),
-		"of a later version":    strings.Replace(string(text), `"proven": 1`, `"proven": 2`, 1),
+		"of a later version":    strings.Replace(string(text), `"proven": 2`, `"proven": 3`, 1),
 		"of another package":    strings.Replace(string(text), "example.com/shop\"", "example.com/other\"", 1),
 		"a conflict's two ends": "<<<<<<<\n" + string(text),
 	} {

@@ -175,6 +175,11 @@ func Reflects(v any) { reflect.ValueOf(v).Method(0).Call(nil) }
 // want unknown
 func Unsafe(p *int) *string { return (*string)(unsafe.Pointer(p)) }
 
+func text(b []byte) string { return *(*string)(unsafe.Pointer(&b)) }
+
+// want unknown
+func UnsafeFunc(p *func()) *int { return (*int)(unsafe.Pointer(p)) }
+
 // want unknown
 func SystemCall() { syscall.Syscall(0, 0, 0, 0) }
 
