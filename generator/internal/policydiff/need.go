@@ -65,9 +65,10 @@ func contains(list, part []string) bool {
 // withinBound reports whether two elements are bounds of grants on one argument, of which outer
 // holds all resources that inner does.
 func withinBound(inner, outer string) bool {
-	i := cutGrant(strings.TrimPrefix(inner, "grant "))
-	o := cutGrant(strings.TrimPrefix(outer, "grant "))
-	if i.kind != o.kind || i.argument != o.argument || i.within == "" || o.within == "" {
+	inner, isGrant := strings.CutPrefix(inner, "grant ")
+	outer, areGrants := strings.CutPrefix(outer, "grant ")
+	i, o := cutGrant(inner), cutGrant(outer)
+	if !isGrant || !areGrants || i.kind != o.kind || i.argument != o.argument || i.within == "" || o.within == "" {
 		return false
 	}
 	less, err1 := grants.Parse(i.kind, i.within)

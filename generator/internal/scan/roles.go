@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 )
@@ -58,8 +59,13 @@ func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) {
 		s.report(diag.BadHierarchy, directive.Span{Pos: pos}, fix, format, args...)
 	}
 	list, typ := s.integers(block.Block)
-	if slices.ContainsFunc(list, isUnknown) {
-		return // the package does not type-check, which is reported
+	if i := slices.IndexFunc(list, isUnknown); i >= 0 {
+		if !s.incomplete() {
+			bad(list[i].Pos(), otherVersion,
+				"the value of role %s is not known: a package of another module does not compile",
+				list[i].Name())
+		}
+		return
 	}
 	if typ == nil {
 		bad(d.Pos, "give every constant of the block one named integer type of this package",
@@ -146,6 +152,18 @@ func (s *scanner) integers(block *ast.GenDecl) ([]*types.Const, *types.TypeName)
 		}
 	}
 	return list, typ
+}
+
+// otherVersion is the cure for a constant whose value needs a package that does not compile.
+const otherVersion = "use another version of the module that its value needs"
+
+// incomplete reports whether the package, or one of this run's module that it imports, lacks a
+// constant of the next generation or does not type-check, which is reported.
+func (s *scanner) incomplete() bool {
+	return s.pkg.Ungenerated || len(s.pkg.TypeErrors) > 0 ||
+		slices.ContainsFunc(s.prog.Imports(s.pkg), func(p *load.Package) bool {
+			return p.Local && (p.Ungenerated || len(p.TypeErrors) > 0)
+		})
 }
 
 func isUnknown(c *types.Const) bool { return c.Val().Kind() == constant.Unknown }

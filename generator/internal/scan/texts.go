@@ -43,9 +43,11 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 			"%s=@%s is a constant in a file that is not part of every build")
 		return ""
 	}
-	if c != nil && c.Val().Kind() == constant.Unknown {
-		// The next generation declares it, or its package does not type-check, which is reported.
-		return name
+	if c != nil && isUnknown(c) {
+		if !s.incomplete() {
+			bad(otherVersion, "%s=@%s has no known value: a package of another module does not compile")
+		}
+		return name // in place of the value
 	}
 	if c == nil || c.Val().Kind() != constant.String {
 		bad("declare the constant in this package, or quote a text that begins with @",

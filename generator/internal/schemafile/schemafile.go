@@ -220,9 +220,11 @@ func valueAt(v any, path []string) any {
 	return v
 }
 
+// finite reports whether a float64 holds a number. One that rounds to 0 is not held.
 func finite(number string) bool {
-	_, err := strconv.ParseFloat(number, 64)
-	return err == nil
+	f, err := strconv.ParseFloat(number, 64)
+	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return err == nil && (f != 0 || !strings.ContainsAny(digits, "123456789"))
 }
 
 // numberWithout finds a number without a property, in any place of a decoded document. It returns

@@ -47,7 +47,8 @@ func FuzzRead(f *testing.F) {
 func TestInfiniteNumbersAreReportedAtTheirPlace(t *testing.T) {
 	for _, name := range append(slices.Sorted(maps.Keys(keywords)), "const", "x/y") {
 		for _, value := range []string{"%s", "[1,%s]", `{"z":%s}`} {
-			for _, number := range []string{"1e999", "-1" + strings.Repeat("0", 400)} {
+			for _, number := range []string{"1e999", "-1" + strings.Repeat("0", 400), "1e-400",
+				"-0.1E-99999999", "0." + strings.Repeat("0", 400) + "1"} {
 				doc := `{"properties":{"n":{"` + name + `":` + fmt.Sprintf(value, number) + `}}}`
 				_, err := Read([]byte(doc))
 				var fault *Error

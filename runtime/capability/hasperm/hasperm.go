@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -20,7 +21,8 @@ import (
 
 // Options are the host.
 type Options struct {
-	// URL is the view, as in "https://netops.example/mcp/permissions". Required.
+	// URL is the view, as in "https://netops.example/mcp/permissions". Required. Its scheme is https,
+	// or http on a loopback address: the token is in each request.
 	URL string
 	// Token is the host's MCP_TOKEN, of at least 32 bytes. Required.
 	Token string
@@ -46,10 +48,10 @@ var (
 // New returns a source. It does not connect.
 func New(o Options) (*Source, error) {
 	view, err := url.Parse(o.URL)
-	if err != nil || view.Host == "" || view.Scheme != "https" && view.Scheme != "http" ||
-		view.User != nil || view.RawQuery != "" || view.Fragment != "" {
+	if err != nil || view.Host == "" ||
+		view.Scheme != "https" && (view.Scheme != "http" || !loopback(view.Hostname())) || view.User != nil || view.RawQuery != "" || view.Fragment != "" {
 		return nil, errors.New("hasperm: Options.URL is not the URL of the view: write a URL of " +
-			"http or https, without a user, a query and a fragment")
+			"https, or of http on a loopback address, without a user, a query and a fragment")
 	}
 	const shortest = 32 // as the view has it
 	if len(o.Token) < shortest {
@@ -66,9 +68,14 @@ func New(o Options) (*Source, error) {
 	return s, nil
 }
 
+func loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
 // reply is what the view returns.
 type reply struct {
-	ID          string
+	ID, Name    string
 	Permissions []string
 }
 
@@ -110,8 +117,8 @@ func (s *Source) read(ctx context.Context, query url.Values) (r reply, err error
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
-	if err == nil && query != nil && r.ID == "" {
-		err = errors.New("no id of a user")
+	if err == nil && query != nil && (r.ID == "" || r.Name != query.Get("user")) {
+		err = errors.New("no id of the user with this name")
 	}
 	if err != nil {
 		return reply{}, fmt.Errorf("hasperm: the reply of the host: %w", err)
@@ -133,7 +140,7 @@ func (s *Source) Resolve(ctx context.Context, p access.Principal) (capability.Us
 	if err != nil {
 		return capability.User{}, err
 	}
-	return capability.User{ID: r.ID, Name: p.User}, nil
+	return capability.User{ID: r.ID, Name: r.Name}, nil
 }
 
 // Capabilities returns the permissions of MCP_PERMISSIONS for which the user's has_perm is true.

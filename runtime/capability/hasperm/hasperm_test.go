@@ -35,7 +35,7 @@ func serve(t *testing.T, status int, body string) (*hasperm.Source, *http.Reques
 }
 
 func TestOneRequestHasTheUserAndTheToken(t *testing.T) {
-	source, last := serve(t, 200, `{"id":"7","permissions":["dcim.view_device"]}`)
+	source, last := serve(t, 200, `{"id":"7","name":"ada b/../c&user=root","permissions":["dcim.view_device"]}`)
 	set, err := source.Capabilities(t.Context(), ada)
 	if err != nil || !set.Has("dcim.view_device") || set.Has("dcim.add_device") {
 		t.Errorf("%+v, %v", set, err)
@@ -63,13 +63,15 @@ func TestOtherRepliesGiveNothing(t *testing.T) {
 		"no user":         {404, ""},
 		"another token":   {401, ""},
 		"a redirect":      {302, ""},
-		"a failure":       {500, `{"id":"7","permissions":["a.b"]}`},
+		"a failure":       {500, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]}`},
 		"a login page":    {200, "<html>"},
 		"no JSON object":  {200, "[]"},
-		"no id":           {200, `{"permissions":["a.b"]}`},
-		"a half reply":    {200, `{"id":"7","permissions":["a.b"]`},
-		"other types":     {200, `{"id":"7","permissions":[["a.b"]]}`},
-		"a reply of 2 MB": {200, `{"id":"7","permissions":["a.b"],"x":"` + strings.Repeat("x", 2<<20) + `"}`},
+		"no id":           {200, `{"name":"ada b/../c&user=root","permissions":["a.b"]}`},
+		"no name":         {200, `{"id":"7","permissions":["a.b"]}`},
+		"another case":    {200, `{"id":"7","name":"Ada b/../c&user=root","permissions":["a.b"]}`},
+		"a half reply":    {200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]`},
+		"other types":     {200, `{"id":"7","name":"ada b/../c&user=root","permissions":[["a.b"]]}`},
+		"a reply of 2 MB": {200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"],"x":"` + strings.Repeat("x", 2<<20) + `"}`},
 	} {
 		source, last := serve(t, test.status, test.body)
 		set, err := source.Capabilities(t.Context(), ada)
@@ -80,7 +82,7 @@ func TestOtherRepliesGiveNothing(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", name, set, err, resolveErr)
 		}
 	}
-	source, last := serve(t, 200, `{"id":"7","permissions":["a.b"]}`)
+	source, last := serve(t, 200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]}`)
 	_, err := source.Capabilities(t.Context(), access.Principal{Subject: "ada"})
 	if !errors.Is(err, capability.ErrNoUser) || last.URL != nil {
 		t.Errorf("a principal without a user: %v", err)
@@ -96,7 +98,8 @@ func TestOptionsThatCannotWork(t *testing.T) {
 	for _, o := range []hasperm.Options{{}, {URL: view}, {URL: view, Token: token[:31]},
 		{Token: token}, {URL: "netops.example/mcp", Token: token},
 		{URL: "ftp://netops.example/mcp", Token: token}, {URL: view + "?x=1", Token: token},
-		{URL: view + "#x", Token: token}, {URL: "https://a:b@netops.example/mcp", Token: token}} {
+		{URL: view + "#x", Token: token},
+		{URL: "http://netops.example/mcp", Token: token}, {URL: "http://10.0.0.1/mcp", Token: token}, {URL: "https://a:b@netops.example/mcp", Token: token}} {
 		if _, err := hasperm.New(o); err == nil || strings.Contains(err.Error(), token) {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -30,9 +30,11 @@ def mcp_permissions(request):
         user = User._default_manager.get_by_natural_key(request.GET["user"])
     except User.DoesNotExist:
         return HttpResponse(status=404)
-    if not user.is_active:
+    # Some databases and managers find a name in another case or with other accents.
+    if not user.is_active or user.get_username() != request.GET["user"]:
         return HttpResponse(status=404)
     return JsonResponse({
         "id": str(user.pk),
+        "name": user.get_username(),
         "permissions": [p for p in settings.MCP_PERMISSIONS if user.has_perm(p)],
     })
