@@ -270,13 +270,21 @@ func (s *Shape) NormalizeNulls(doc []byte) []byte {
 	if !bytes.Contains(doc, []byte("null")) {
 		return doc
 	}
-	n := normalizer{in: doc, out: make([]byte, 0, len(doc))}
+	if out, ok := s.normalize(doc, false); ok {
+		return out
+	}
+	return doc
+}
+
+// Only returns doc as NormalizeNulls does, without the properties that a closed object of the
+// schema does not have. It is not ok if doc is not JSON.
+func (s *Shape) Only(doc []byte) (out []byte, ok bool) { return s.normalize(doc, true) }
+
+func (s *Shape) normalize(doc []byte, only bool) (out []byte, ok bool) {
+	n := normalizer{in: doc, out: make([]byte, 0, len(doc)), only: only}
 	n.value(s)
 	n.space()
-	if n.bad || n.pos != len(n.in) {
-		return doc
-	}
-	return n.out
+	return n.out, !n.bad && n.pos == len(n.in)
 }
 
 // normalizer copies one document from in to out.
@@ -285,15 +293,21 @@ type normalizer struct {
 	pos int
 	out []byte
 	bad bool // in is not the output of encoding/json
+	// only leaves out properties that a closed object does not have.
+	only bool
 }
 
 func (n *normalizer) value(s *Shape) {
 	n.space()
+	whole := s
+	if s != nil && s.alone != nil && !s.unsure {
+		whole = s.alone
+	}
 	switch n.peek() {
 	case '{':
-		n.objectValue(s)
+		n.objectValue(whole)
 	case '[':
-		n.arrayValue(s)
+		n.arrayValue(whole)
 	case '"':
 		n.out = append(n.out, n.stringToken()...)
 	default:
@@ -362,7 +376,8 @@ func (n *normalizer) objectValue(s *Shape) {
 		start := len(n.out)
 		sub, optional := s.property(key)
 		n.value(sub)
-		if optional && !sub.null && string(n.out[start:]) == "null" {
+		if optional && !sub.null && string(n.out[start:]) == "null" ||
+			n.only && s != nil && s.closed && sub == nil {
 			n.out = n.out[:before]
 		}
 	}
@@ -380,6 +395,9 @@ func (s *Shape) property(token []byte) (sub *Shape, optional bool) {
 	}
 	if sub, ok := s.properties[name]; ok {
 		return sub, sub.typed && !slices.Contains(s.required, name)
+	}
+	if s.closed {
+		return s.pattern, false
 	}
 	return s.additional, false
 }

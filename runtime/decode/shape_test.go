@@ -71,6 +71,80 @@ func TestNullsAreNormalizedBySchema(t *testing.T) {
 	}
 }
 
+// A result must not contain what its closed schema does not have, in any place.
+func TestOnlyKeepsThePropertiesOfClosedObjects(t *testing.T) {
+	const closed = `"additionalProperties":false`
+	const a = `{"type":"object","properties":{"a":{"type":"integer"}},` + closed + `}`
+	for _, test := range []struct{ name, schema, doc, want string }{
+		{"an object", a, `{"x":[{"a":1}],"a":1,"y":"x"}`, `{"a":1}`},
+		{"nothing else", a, `{"x":1}`, `{}`},
+		{"an open object", `{"type":"object","properties":{"a":` + a + `}}`, `{"x":1,"a":{"x":1}}`,
+			`{"x":1,"a":{}}`},
+		{"null and an object", `{"anyOf":[` + a + `,{"type":"null"}]}`, `{"a":1,"x":2}`, `{"a":1}`},
+		{"null", `{"anyOf":[` + a + `,{"type":"null"}]}`, `null`, `null`},
+		{"a list", `{"type":"array","items":` + a + `}`, `[{"x":1},{"a":1,"x":1}]`, `[{},{"a":1}]`},
+		{"a map", `{"type":"object","additionalProperties":` + a + `}`, `{"x":{"x":1}}`, `{"x":{}}`},
+		{"a map of integers", `{"type":"object","patternProperties":{"^[0-9]+$":` + a + `},` + closed + `}`,
+			`{"1":{"x":1,"a":1}}`, `{"1":{"a":1}}`},
+		{"a name with an escape", a, `{"\u0061":1,"\u0078":2}`, `{"\u0061":1}`},
+		{"a list that is nil", `{"type":"object","properties":{"a":{"type":"array"}},` + closed + `,"required":["a"]}`,
+			`{"x":null,"a":null}`, `{"a":[]}`},
+		{"a recursive type", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` +
+			`"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]},"kids":{"type":"array","items":{"$ref":"#/$defs/n"}}},` +
+			closed + `}}}`,
+			`{"x":1,"next":{"x":1,"next":{"x":1,"next":null},"kids":[{"x":1}]}}`,
+			`{"next":{"next":{"next":null},"kids":[{}]}}`},
+	} {
+		shape, err := decode.ParseShape(test.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := shape.Only([]byte(test.doc)); !ok || string(got) != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		if got, ok := shape.Only([]byte(test.doc + "}")); ok {
+			t.Errorf("%s: no JSON became %s", test.name, got)
+		}
+	}
+}
+
+func TestOnlyLeavesNoOtherProperty(t *testing.T) {
+	shape, err := decode.ParseShape(`{"$ref":"#/$defs/x","$defs":{"x":{"type":["array","object"],` +
+		`"properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"null"}]},"b":{"$ref":"#/$defs/x"}},` +
+		`"additionalProperties":false,"items":{"$ref":"#/$defs/x"}}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check func(t *rapid.T, v any)
+	check = func(t *rapid.T, v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, item := range v {
+				check(t, item)
+			}
+		case map[string]any:
+			for name, member := range v {
+				if name != "a" && name != "b" {
+					t.Fatalf("the property %q is left", name)
+				}
+				check(t, member)
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		doc, err := json.Marshal(value(t, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := shape.Only(doc)
+		var v any
+		if err := json.Unmarshal(got, &v); err != nil || !ok {
+			t.Fatalf("%s became %s: %v", doc, got, err)
+		}
+		check(t, v)
+	})
+}
+
 func TestSchemasThatHaveNoShapeAreErrors(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{`:                                     "output schema",

@@ -163,7 +163,10 @@ type Tool struct {
 	Input string
 	// Output is the JSON Schema of the structured content, for clients. No result is checked by the
 	// schema. Empty for none.
-	Output      string
+	Output string
+	// Omits reports that structured content has only the properties of Output. The server leaves out
+	// all others from what the handler returns.
+	Omits       bool
 	Annotations Annotations
 	Icons       []Icon
 	Meta        string // the _meta of its listing, a JSON object; empty for none

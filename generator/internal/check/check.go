@@ -259,6 +259,8 @@ func duplicates(server []model.Service, list *diag.List) {
 					"_, or another name= on one of them"
 			case recv != "" && recv != other.Handler.Recv:
 				fix += ", for example name=" + strcase.ToSnake(recv) + "_" + t.ID
+			case t.Kind == "tool":
+				fix += "; for variants of one tool, write one handler, with //mcp:rule on values of an argument"
 			}
 			list.Add(diag.DuplicateTool, t.Pos, fix, "%s %s is also that of %s %s", what, t.ID,
 				other.Handler, other.where(s.Package))

@@ -30,15 +30,15 @@ type Planner struct {
 	names   typeutil.Map // of objects, by their types
 }
 
-// nameOf returns the name of the object of a type. Identical types have one, though aliases among
-// their arguments may be written in another way at each place.
+// nameOf returns the name of the object of a type, one for each variant of its fields. Identical
+// types have one, though aliases among their arguments may be written in another way at each place.
 func (p *Planner) nameOf(t types.Type) string {
-	if name := p.names.At(t); name != nil {
-		return name.(string)
+	name, known := p.names.At(t).(string)
+	if !known {
+		name = types.TypeString(t, nil)
+		p.names.Set(t, name)
 	}
-	name := types.TypeString(t, nil)
-	p.names.Set(t, name)
-	return name
+	return name + p.walker.Variant()
 }
 
 // New returns a planner for the decoders of a package, whose schemas the walker made.

@@ -134,7 +134,9 @@ func (s *Sites) Get(ctx context.Context) (Site, error)
 //mcp:tool minrole=Viewer
 func (s *Devices) Get(ctx context.Context) (Device, error)`,
 		Cure: "Write name= on one of them, for example name=sites_get. For two packages, write prefix= " +
-			"on the //mcp:server of one of them.",
+			"on the //mcp:server of one of them. If the two are variants of one tool, for example " +
+			"read-only and read-write, write one handler with the verb as an argument, and //mcp:rule on " +
+			"the values that some callers may not send.",
 	},
 	BadShape: {
 		Title: "unsupported handler shape",
@@ -545,7 +547,7 @@ const (
 
 const Green Color = "green"`,
 		Cure: "Move the constant into the block with the others, or declare it without the type. If " +
-			"any text is valid, use string instead of the type. If any number is valid, remove the " +
+			"any text is valid, write //mcp:type with schema=string. If any number is valid, remove the " +
 			"line //mcp:type of the type.",
 	},
 	Unguarded: {

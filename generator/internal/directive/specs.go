@@ -184,6 +184,10 @@ var specs = []Spec{
 				Purpose: "optional arguments may be null, which means the same as an absent " +
 					"argument; strict modes of model providers need this. Arguments with " +
 					"//mcp:rule may not be null"},
+			{Name: "required", Kind: Choice, Choices: []string{"tags"},
+				Purpose: "a field of a struct is required only if its jsonschema tag has required, as with " +
+					"RequiredFromJSONSchemaTags of invopop's Reflector. Default: without omitempty, omitzero " +
+					"and a default"},
 			{Name: "client", Kind: Text,
 				Purpose: "the directory below the package for a generated typed client of its tools, " +
 					"as client=client; default: none"},
@@ -213,7 +217,8 @@ var specs = []Spec{
 		Purpose: "sets the schema of a type that has JSON methods of its own, for the whole " +
 			"package. The name is the package name or import path, a dot and the type name. The " +
 			"decoder checks a value before the type's method reads it. schema=integer,enum makes the " +
-			"constants of an integer type its only values",
+			"constants of an integer type its only values. schema=string on a string type with " +
+			"constants takes any string",
 		Places: []Place{PackageDoc}, Form: Named, Repeat: true,
 		Keys: []Key{
 			{Name: "schema", Kind: List, Must: true,
@@ -297,9 +302,11 @@ var specs = []Spec{
 		Example: `//mcp:complete ref=welcome argument=name`,
 	},
 	{
-		Name:    "param",
-		Purpose: "describes and limits one plain parameter, with keys of the jsonschema tag",
-		Places:  []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, Below: true,
+		Name: "param",
+		Purpose: "describes and limits one plain parameter, with keys of the jsonschema tag. " +
+			"optional, omit and header= also apply to a field of a struct of another module, in the " +
+			"arguments and in the result, by the names of its properties: filter.page_size",
+		Places: []Place{Func, InterfaceMethod}, Form: Named, Repeat: true, Below: true,
 		Keys: []Key{
 			{Name: "title", Kind: Text, Purpose: "the display name"},
 			{Name: "description", Kind: Text, Purpose: "what the parameter means"},
@@ -317,6 +324,13 @@ var specs = []Spec{
 			{Name: "format", Kind: Text, Purpose: "the format of a string, for example date-time"},
 			{Name: "minItems", Kind: Count, Purpose: "the smallest number of elements in a list"},
 			{Name: "maxItems", Kind: Count, Purpose: "the largest number of elements in a list"},
+			{Name: "optional", Kind: Flag, OfTool: true,
+				Purpose: "the argument may be absent, which means the zero value"},
+			{Name: "omit", Kind: Flag, OfTool: true, Purpose: "clients do not see the field: it is no " +
+				"argument, and results do not contain it"},
+			{Name: "header", Kind: Text, OfTool: true,
+				Purpose: "clients repeat the argument in this HTTP header, for proxies; the name begins " +
+					"with Mcp-Param-"},
 		},
 		Example: `//mcp:param limit minimum=1 maximum=65536 default=4096`,
 	},

@@ -18,6 +18,9 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 			description = strings.TrimSpace(fmt.Sprintf("%s Default: %s", description,
 				value(p.Default)))
 		}
+		if header, ok := p.Extras["x-mcp-header"].(string); ok {
+			description = strings.TrimSpace(description + " Header: " + code("Mcp-Param-"+header) + ".")
+		}
 		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)),
 			map[bool]string{true: "yes", false: "no"}[required], pad(cell(prose(oneLine(description)))))
 	})

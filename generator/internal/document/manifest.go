@@ -68,6 +68,9 @@ type manifestTool struct {
 	Catalogs []string        `json:"catalogs,omitempty"` // by name
 	Input    contract        `json:"input"`              // the schema of the arguments, by property
 	Output   contract        `json:"output,omitempty"`   // absent if the tool promises none
+	// Omits are the properties that results do not contain, though the Go type has them, by
+	// //mcp:param.
+	Omits []string `json:"omits,omitempty"`
 	// Returns is how a result without structured content is sent: "text", "json" for JSON in text,
 	// "content", "result" for one that the handler makes, or a media type.
 	Returns string   `json:"returns,omitempty"`
@@ -245,6 +248,7 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Elicits:     tool.Elicits,
 		Task:        tool.Task,
 		Lenient:     tool.Lenient,
+		Omits:       tool.Omits,
 		Icons:       iconsOf(tool.Icons),
 
 		Meta: json.RawMessage(tool.Meta),

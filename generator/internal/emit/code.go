@@ -160,6 +160,7 @@ func (p *plan) tool(tool model.Tool) *jen.Statement {
 		text("Description", tool.Description),
 		row("Input", jen.Id(p.schemas.inputs[tool.Name])),
 		when(output != "", "Output", jen.Id(output)),
+		whenTrue("Omits", len(tool.Omits) > 0),
 		when(tool.Hints != (model.Hints{}), "Annotations", annotations(tool.Hints)),
 		icons(tool.Icons),
 		text("Meta", tool.Meta),

@@ -145,7 +145,13 @@ func (p *Program) readImported(root *Package, of *types.Package) {
 	}
 	var files []string
 	for _, name := range of.Scope().Names() {
-		if file := p.filename(of.Scope().Lookup(name).Pos()); filepath.IsAbs(file) {
+		file := p.filename(of.Scope().Lookup(name).Pos())
+		if below, err := filepath.Rel(root.Path, of.Path()); err == nil &&
+			filepath.ToSlash(filepath.Dir(file)) == of.Path() {
+			// With -trimpath, the import path is in place of the directory.
+			file = filepath.Join(root.Dir, below, filepath.Base(file))
+		}
+		if filepath.IsAbs(file) {
 			files = append(files, file)
 		}
 	}

@@ -30,9 +30,11 @@ type Tool struct {
 	Task string
 	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.
 	Lenient *bool
-	Input   Input
-	Output  Output
-	Pos     Position // of the //mcp:tool directive
+	// Omits are the properties that results do not contain, as //mcp:param names them, sorted.
+	Omits  []string
+	Input  Input
+	Output Output
+	Pos    Position // of the //mcp:tool directive
 }
 
 // Icon is one //mcp:meta icon.

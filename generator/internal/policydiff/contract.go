@@ -51,6 +51,16 @@ func (c *comparison) contract(a, b *Item) {
 		}
 	}
 	if a.kind == "tool" {
+		for _, name := range a.Omits {
+			if !slices.Contains(b.Omits, name) {
+				c.add(Widened, b, "", "results: %s no longer omitted", name)
+			}
+		}
+		for _, name := range b.Omits {
+			if !slices.Contains(a.Omits, name) {
+				c.add(Narrowed, b, "", "results: %s now omitted", name)
+			}
+		}
 		c.schemas(a, b)
 	}
 	c.arguments(b, "argument", a.Arguments, b.Arguments)
@@ -59,7 +69,7 @@ func (c *comparison) contract(a, b *Item) {
 
 // judged are the fields that have a comparison of their own.
 var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
-	"handler", "input", "limits", "mimeType", "output", "returns", "title", "uri", "values",
+	"handler", "input", "limits", "mimeType", "omits", "output", "returns", "title", "uri", "values",
 	"variables"}
 
 // otherFields are all other fields that differ, hints and icons for example.

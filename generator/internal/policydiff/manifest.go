@@ -61,6 +61,7 @@ type Item struct {
 	Catalogs    []string                   `json:"catalogs"`
 	Input       schema                     `json:"input"`
 	Output      schema                     `json:"output"`
+	Omits       []string                   `json:"omits"`
 	Returns     string                     `json:"returns"`
 	MIMEType    string                     `json:"mimeType"`
 	Aliases     []string                   `json:"aliases"`

@@ -91,6 +91,7 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 	s := &scanner{
 		Package: p, prog: prog, decls: decls, partial: map[string]bool{},
 		uis: map[string]directive.Span{}, ruledURIs: map[string]bool{},
+		edited:    map[*types.Var]directive.Span{},
 		grantUses: sync.OnceValue(func() *grantuse.Funcs { return grantuse.Read(pkg) }),
 	}
 	s.scan()
@@ -134,8 +135,9 @@ type scanner struct {
 	bases    []string // types of the package that served types embed
 	// nullOptional is optional=null of //mcp:server.
 	nullOptional bool
-	files        []string       // schemas by hand, relative to the package
-	texts        []*types.Const // constants that directives name
+	files        []string                      // schemas by hand, relative to the package
+	edited       map[*types.Var]directive.Span // the last //mcp:param of each field
+	texts        []*types.Const                // constants that directives name
 	// prompts and resources whose arguments are not all known, by name and URI
 	partial   map[string]bool
 	uis       map[string]directive.Span // the first ui= of each URI
@@ -202,6 +204,7 @@ func (s *scanner) header() {
 		return
 	}
 	s.nullOptional, s.walker.NotNull = d.Has("optional"), s.ruled()
+	s.walker.RequiredByTags = d.Has("required")
 	s.Service.Server = model.Server{
 		Name:  cmp.Or(d.Text("name"), s.Service.Server.Name),
 		Title: d.Text("title"), Version: d.Text("version"), App: d.Text("app"), Prefix: d.Text("prefix"),

@@ -269,6 +269,9 @@ func (t *reading) signature() {
 		t.reject(diag.BadShape, cure, "%s has %s", t, wrong)
 		return
 	}
+	t.edit(in, out)
+	defer t.walker.Edit(nil)
+	defer t.omitted()
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {
@@ -309,12 +312,17 @@ func (t *reading) input(in []*types.Var) {
 		if !t.handInput() {
 			t.Input.Schema, _ = t.walker.Object(nil)
 		}
-	case len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0])):
+	case t.whole(in):
 		t.params(nil)
 		t.structInput(in[0])
 	default:
 		t.plainInput(in)
 	}
+}
+
+// whole reports whether the only parameter is the whole input.
+func (t *reading) whole(in []*types.Var) bool {
+	return len(in) == 1 && (isObject(in[0].Type()) || t.isDocument(in[0]))
 }
 
 func vars(t *types.Tuple) []*types.Var { return slices.Collect(t.Variables()) }

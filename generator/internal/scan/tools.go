@@ -194,6 +194,8 @@ type reading struct {
 	decl    *annotated.Decl
 	written *directive.Directive // that serves it
 	hand    byHand
+	edits   map[*types.Var]schema.Edit
+	fields  map[*directive.Directive]bool // //mcp:param of fields
 }
 
 func (t *reading) String() string { return t.decl.String() }
@@ -261,11 +263,11 @@ func (t *reading) handler() model.Handler {
 }
 
 // params returns the //mcp:param directives of a handler by parameter name, and reports those
-// that name none of the parameters.
+// that name neither a parameter nor a field.
 func (t *reading) params(known []string) map[string]*directive.Directive {
 	list := map[string]*directive.Directive{}
 	for _, found := range t.decl.Directives {
-		if found.Name != "param" || found.Subject.Text == "" {
+		if found.Name != "param" || found.Subject.Text == "" || t.fields[found] {
 			continue
 		}
 		name := found.Subject

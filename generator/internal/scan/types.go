@@ -28,7 +28,12 @@ func (s *scanner) problems(list []schema.Problem, place func(path string) direct
 			Message: p.Path + ": " + p.Message, Suggestion: p.Cure,
 		}
 		own := p.Obj != nil && s.prog.Local(p.Obj.Pkg()) && p.Obj.Pos().IsValid()
+		field, _ := p.Obj.(*types.Var)
+		edit, edited := s.edited[field]
 		switch {
+		case edited && p.Kind == schema.BadTag:
+			found.Pos = s.at(edit)
+			s.Findings = append(s.Findings, found)
 		case p.Type != nil && !s.prog.Local(p.Type.Pkg()):
 			if p.Own != nil {
 				found.Pos = s.declared(p.Own)
@@ -91,9 +96,13 @@ func (s *scanner) strays() {
 			continue
 		}
 		last = typ // the constants are sorted by type, and c is the first one of its block
-		open := "; if any text is valid, use string instead of " + typ.Name()
+		line := "//mcp:type " + typ.Name()
+		if typ.Pkg() != s.pkg.Types {
+			line = "//mcp:type " + typ.Pkg().Name() + "." + typ.Name()
+		}
+		open := "; if any text is valid, write " + line + " schema=string in the package doc"
 		if c.Val().Kind() == constant.Int {
-			open = "; if any number is valid, remove //mcp:type " + typ.Name()
+			open = "; if any number is valid, remove " + line
 		}
 		for _, block := range s.prog.Stray(typ) {
 			names := make([]string, len(block))

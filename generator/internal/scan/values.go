@@ -77,11 +77,11 @@ func (t *reading) plainInput(in []*types.Var) {
 		}
 		owners[p.Name] = v
 		about := described[v.Name()]
-		p.Required = !isPointer(v.Type()) && schema.Optional(v.Type()) == nil &&
-			(about == nil || !about.Has("default") && !about.Has("nullable"))
+		p.Required = !isPointer(v.Type()) && schema.Optional(v.Type()) == nil && (about == nil ||
+			!about.Has("default") && !about.Has("nullable") && !about.Has("optional"))
 		t.Input.Params = append(t.Input.Params, p)
 		props = append(props, schema.Property{
-			Name: p.Name, Type: v.Type(), Required: p.Required, Tags: tags(about),
+			Name: p.Name, Type: v.Type(), Required: p.Required, Tags: t.tags(about),
 		})
 	}
 	want := naming.LowerFirst(t.decl.Func.Name()) + "Input"
@@ -137,12 +137,25 @@ func codecOrReason(codec *model.Codec, err error) (*model.Codec, string) {
 }
 
 // tags turns //mcp:param into the keys of the jsonschema tag.
-func tags(d *directive.Directive) []schema.Tag {
+func (t *reading) tags(d *directive.Directive) []schema.Tag {
 	if d == nil {
 		return nil
 	}
 	var list []schema.Tag
 	for _, a := range d.Args {
+		switch a.Key {
+		case "optional":
+			continue
+		case "omit":
+			t.report(diag.NotBuilt, a.Span, "remove the parameter, or annotate a func without it",
+				"omit of //mcp:param is for fields, and %s is a parameter", d.Subject.Text)
+			continue
+		case "header":
+			if name := t.header(d); name != "" {
+				list = append(list, schema.Tag{Key: schema.HeaderKey, Value: name})
+			}
+			continue
+		}
 		if len(a.Values) == 0 { // nullable, a flag of the tag too
 			list = append(list, schema.Tag{Key: a.Key})
 		}
@@ -241,7 +254,9 @@ func (t *reading) readable(out *types.Var) {
 		return
 	}
 	// A walker of its own: the generated code of the server reads no result.
-	_, problems := schema.New(t.pkg.Types, t.prog).Input(out.Type())
+	w := schema.New(t.pkg.Types, t.prog)
+	w.Edit(t.edits)
+	_, problems := w.Input(out.Type())
 	t.problems(slices.DeleteFunc(problems, curable),
 		func(string) directive.Span { return placeOf(t.decl, out) })
 }
@@ -279,6 +294,150 @@ func (t *reading) sdkOutput(out *types.Var) {
 		return
 	}
 	t.structured(out)
+}
+
+// edit reads //mcp:param of fields of structs of other modules, which the author cannot edit.
+// Behind a pointer, all fields of such a struct are optional: the nil pointer has none.
+func (t *reading) edit(in, out []*types.Var) {
+	if len(in) > 0 && isRequest(in[0].Type()) {
+		in = in[1:]
+	}
+	t.edits, t.fields = map[*types.Var]schema.Edit{}, map[*directive.Directive]bool{}
+	for _, v := range in {
+		n, ok := types.Unalias(pointee(v.Type())).(*types.Named)
+		if ok && isPointer(v.Type()) && isObject(n) && !t.prog.Local(n.Obj().Pkg()) {
+			for _, field := range t.walker.Unrequired(n) {
+				t.edits[field] = schema.Edit{Optional: true}
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, d := range t.decl.Directives {
+		isParam := slices.ContainsFunc(in, func(v *types.Var) bool {
+			return v.Name() == d.Subject.Text && !t.whole(in)
+		})
+		if d.Name != "param" || d.Subject.Text == "" || isParam {
+			continue
+		}
+		argument, near := t.fieldOf(d, in)
+		var result *types.Var
+		if last := len(out) - 1; last >= 0 && t.hand.output == nil && !isResult(out[last].Type()) &&
+			!isContent(out[last].Type()) {
+			var names []string
+			result, names = t.walker.Lookup(out[last].Type(), strings.Split(d.Subject.Text, "."))
+			near = append(near, names...)
+		}
+		foreign := func(v *types.Var) bool { return v != nil && !t.prog.Local(v.Pkg()) }
+		switch ofField := d.Has("optional") || d.Has("omit") || d.Has("header"); {
+		case foreign(argument) || foreign(result):
+			if t.fields[d] = true; seen[d.Subject.Text] {
+				t.report(diag.Duplicate, directive.Span{Pos: d.Pos}, "remove one of the two",
+					"//mcp:param %s is written twice", d.Subject.Text)
+				continue
+			}
+			seen[d.Subject.Text] = true
+			if !foreign(argument) {
+				argument = nil
+			}
+			if !foreign(result) {
+				result = nil
+			}
+			t.editField(d, argument, result)
+		case ofField && (argument != nil || result != nil):
+			t.fields[d] = true
+			t.report(diag.UnknownParameter, d.Subject.Span,
+				`write omitempty, json:"-" or jsonschema_extras:"x-mcp-header=…" in the tag of the field`,
+				"%s is a field of this module, and //mcp:param is for those of other modules",
+				d.Subject.Text)
+		case ofField && len(near) > 0:
+			t.fields[d] = true
+			slices.Sort(near)
+			path := d.Subject.Text[:strings.LastIndexByte(d.Subject.Text, '.')+1]
+			t.report(diag.UnknownParameter, d.Subject.Span,
+				directive.Nearest(path, d.Subject.Text[len(path):], slices.Compact(near)),
+				"%s has neither a parameter nor a field %s", t, d.Subject.Text)
+		}
+	}
+	t.walker.Edit(t.edits)
+}
+
+// fieldOf finds the field of the arguments that a //mcp:param names: by the name of a plain
+// parameter, then the names of properties. near are the names in its place.
+func (t *reading) fieldOf(d *directive.Directive, in []*types.Var) (*types.Var, []string) {
+	path := strings.Split(d.Subject.Text, ".")
+	switch {
+	case t.hand.input != nil:
+	case t.whole(in):
+		return t.walker.Lookup(in[0].Type(), path)
+	case len(path) > 1:
+		for _, v := range in {
+			if v.Name() == path[0] {
+				return t.walker.Lookup(v.Type(), path[1:])
+			}
+		}
+	}
+	return nil, nil
+}
+
+// editField reads the keys of a //mcp:param of a field: in the arguments, in the result or in both.
+func (t *reading) editField(d *directive.Directive, argument, result *types.Var) {
+	e := schema.Edit{Optional: d.Has("optional"), Omit: d.Has("omit"), Header: t.header(d)}
+	for _, a := range d.Args {
+		switch {
+		case a.Key != "optional" && a.Key != "omit" && a.Key != "header":
+			t.report(diag.NotBuilt, a.Span, "remove it, or take a struct of your own",
+				"%s of //mcp:param is for plain parameters, and %s is a field of another module", a.Key,
+				d.Subject.Text)
+		case a.Key != "omit" && e.Omit:
+			t.report(diag.Contradiction, a.Span, "remove one of the two",
+				"//mcp:param %s has omit and %s", d.Subject.Text, a.Key)
+		case a.Key == "header" && argument == nil:
+			t.report(diag.Contradiction, a.Span, "remove header=",
+				"%s is a field of the result, and headers are for arguments", d.Subject.Text)
+		case a.Key == "omit" && argument != nil && t.Service.Server.Client != "":
+			t.report(diag.Contradiction, a.Span, "take a struct of your own, or remove client=",
+				"the typed client would send %s, because the type of the arguments has it",
+				d.Subject.Text)
+		case a.Key == "omit" && result != nil:
+			t.Omits = append(t.Omits, d.Subject.Text)
+		}
+	}
+	for _, v := range []*types.Var{argument, result} {
+		if v != nil {
+			other := t.edits[v] // by another path, or of a pointer
+			t.edits[v] = schema.Edit{Optional: e.Optional || other.Optional, Omit: e.Omit || other.Omit,
+				Header: cmp.Or(e.Header, other.Header)}
+			t.edited[v] = d.Span
+		}
+	}
+}
+
+// omitted reports fields that the result keeps, because the server does not encode it by a schema.
+func (t *reading) omitted() {
+	slices.Sort(t.Omits)
+	for _, d := range t.decl.Directives {
+		if arg, ok := d.Arg("omit"); ok && slices.Contains(t.Omits, d.Subject.Text) && (t.Handler.SDK ||
+			t.Output.Kind != model.NoOutput && !t.Output.Kind.Structured()) {
+			t.report(diag.Contradiction, arg.Span, "return a struct of your own",
+				"omit is for structured content, and %s returns another result", t)
+		}
+	}
+}
+
+// header returns the HTTP header of a //mcp:param without its prefix; empty for none.
+func (t *reading) header(d *directive.Directive) string {
+	const prefix = "Mcp-Param-"
+	arg, ok := d.Arg("header")
+	if !ok {
+		return ""
+	}
+	name, found := strings.CutPrefix(d.Text("header"), prefix)
+	if !found || !schema.IsHeader(name) {
+		t.report(diag.BadValue, arg.Span, "write "+prefix+" and a name of letters, digits and -, for "+
+			"example header=Mcp-Param-Region", "header=%s is not a header of an argument", d.Text("header"))
+		return ""
+	}
+	return name
 }
 
 // placeOf is the position of a parameter or result in the source; for unnamed ones it is that of

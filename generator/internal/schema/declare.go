@@ -33,6 +33,14 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 		p.enumerate(n, tags, at)
 		return p.problems
 	}
+	if p.isEnum(n) {
+		w.open[n.Obj()] = true
+		if !slices.Equal(tags, []Tag{{Key: "type", Value: "string"}}) {
+			p.bad(at, "write schema=string; tags of fields have limits",
+				"%s has constants, and schema=string alone keeps it open", gotype.Plain(n))
+		}
+		return p.problems
+	}
 	w.declared[fullName(n)] = tags
 	used := false
 	for _, d := range []direction{encoding, decoding} {
@@ -49,15 +57,27 @@ func (w *Walker) Declare(name *types.TypeName, tags []Tag) []Problem {
 	return p.problems
 }
 
-// enumerate makes the constants of an integer type its only values, as those of a string type are
-// without a directive. Constants of integers are often sizes or bits, so their author decides.
-func (p *pass) enumerate(n *types.Named, tags []Tag, at place) {
-	own := false
+// isEnum reports a string type without JSON methods whose constants are its only values.
+func (p *pass) isEnum(n *types.Named) bool {
+	basic, ok := n.Underlying().(*types.Basic)
+	return ok && basic.Kind() == types.String && !p.ownMethods(n) && p.w.src != nil &&
+		p.w.src.Enum(n.Obj()) != nil
+}
+
+// ownMethods reports a type whose JSON form a method of its own decides, in any direction.
+func (p *pass) ownMethods(n *types.Named) bool {
+	own := p.has(n, marshalText, byPointer) || p.has(n, unmarshalText, byPointer)
 	for _, d := range []direction{encoding, decoding} {
 		p.dir = d
 		_, json := p.opaque(n)
-		own = own || json || p.has(n, marshalText, byPointer) || p.has(n, unmarshalText, byPointer)
+		own = own || json
 	}
+	return own
+}
+
+// enumerate makes the constants of an integer type its only values, as those of a string type are
+// without a directive. Constants of integers are often sizes or bits, so their author decides.
+func (p *pass) enumerate(n *types.Named, tags []Tag, at place) {
 	basic, ok := n.Underlying().(*types.Basic)
 	var list []*types.Const
 	if ok && basic.Info()&types.IsInteger != 0 && p.w.src != nil {
@@ -67,7 +87,7 @@ func (p *pass) enumerate(n *types.Named, tags []Tag, at place) {
 	case !slices.Equal(tags, []Tag{{Key: "type", Value: "integer"}, {Key: "enum"}}):
 		p.bad(at, "write schema=integer,enum, or the values of the enum",
 			"enum without values stands beside integer alone")
-	case own:
+	case p.ownMethods(n):
 		p.bad(at, "write the values, for example enum=1,enum=2",
 			"%s has a JSON or text method of its own", gotype.Plain(n))
 	case list == nil:

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"fmt"
 	"go/types"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,12 +16,13 @@ type field struct {
 	typ     types.Type
 	tag     reflect.StructTag
 	v       *types.Var
-	path    string     // Go names from the struct inwards: "Base.ID"
-	depth   []int      // index sequence, as encoding/json orders fields
-	named   bool       // the name is a tag's
-	present bool       // always written: neither omitempty nor omitzero
-	quoted  bool       // the string option applies
-	hidden  bool       // tagged jsonschema:"-", itself or what it is embedded by
+	path    string // Go names from the struct inwards: "Base.ID"
+	depth   []int  // index sequence, as encoding/json orders fields
+	named   bool   // the name is a tag's
+	present bool   // always written: neither omitempty nor omitzero
+	quoted  bool   // the string option applies
+	hidden  bool   // tagged jsonschema:"-", itself or what it is embedded by; or omitted
+	edit    Edit
 	maybe   bool       // promoted through an embedded pointer
 	decl    types.Type // the struct that declares it
 	unset   *field     // itself or its holder: an embedded pointer to an unexported struct
@@ -191,6 +194,8 @@ func (p *pass) candidate(
 	outer field, u *types.Struct, i int, at place,
 ) (property, embedded *field) {
 	f := outer.within(u, i)
+	f.edit = p.w.edits[f.v.Origin()]
+	f.hidden = f.hidden || f.edit.Omit
 	elem := f.typ
 	ptr, isPointer := types.Unalias(f.typ).(*types.Pointer)
 	if isPointer {
@@ -273,4 +278,73 @@ func validName(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// Edit changes the property of a field, for types whose source the author of a tool cannot edit.
+type Edit struct {
+	Optional bool   // not required
+	Omit     bool   // no property, in arguments and in results
+	Header   string // the HTTP header of the argument, without Mcp-Param-
+}
+
+// Edit sets the edits of the walks that follow, by field. A field has its edit in each place.
+func (w *Walker) Edit(edits map[*types.Var]Edit) {
+	w.held = map[string][]types.Type{} // depends on required fields
+	w.edits, w.variant = edits, ""
+	if len(edits) == 0 {
+		return
+	}
+	i := slices.IndexFunc(w.variants, func(other map[*types.Var]Edit) bool {
+		return maps.Equal(other, edits)
+	})
+	if i < 0 {
+		i, w.variants = len(w.variants), append(w.variants, edits)
+	}
+	w.variant = fmt.Sprintf("#%d", i)
+}
+
+// Variant is empty without edits. Walks with equal edits have equal variants.
+func (w *Walker) Variant() string { return w.variant }
+
+// Lookup returns the field of a property, at a path of names from a type inwards, through pointers,
+// lists and maps. It is nil without such a property. near are the names in its place.
+func (w *Walker) Lookup(t types.Type, path []string) (found *types.Var, near []string) {
+	p := w.pass(encoding)
+	for range depthLimit {
+		if elem := Optional(t); elem != nil {
+			t = elem
+		}
+		switch u := t.Underlying().(type) {
+		case interface{ Elem() types.Type }:
+			t = u.Elem()
+		case *types.Struct:
+			if found, near = nil, nil; p.ownForm(t) || p.has(t, marshalJSON, byPointer) ||
+				p.has(t, marshalText, byPointer) {
+				return nil, nil
+			}
+			for _, f := range p.fields(t, place{}) {
+				if near = append(near, f.name); f.name == path[0] {
+					found, t = f.v.Origin(), f.typ
+				}
+			}
+			if found == nil || len(path) == 1 {
+				return found, near
+			}
+			path = path[1:]
+		default:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// Unrequired lists the fields of a struct whose tags do not make them required.
+func (w *Walker) Unrequired(t types.Type) (fields []*types.Var) {
+	p := w.pass(decoding)
+	for _, f := range p.fields(t, place{}) {
+		if !p.readTag(f.tag).required {
+			fields = append(fields, f.v.Origin())
+		}
+	}
+	return fields
 }

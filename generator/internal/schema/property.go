@@ -38,6 +38,9 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 			p.problem(HiddenText, at, "the "+key+" tag has "+name, model.HiddenCure)
 		}
 	}
+	if p.limits {
+		tag.bind(f.edit.Header)
+	}
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, p.fieldDoc(f), at)
 	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
@@ -46,7 +49,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	if required && p.pointee(f.typ) != nil {
 		null = null || p.leadsBack(p.needs(f, tag), holder)
 	}
-	if null || p.nullOptional(f, required) {
+	if null || p.nullOptional(f, s, required) {
 		s = p.orNull(s)
 	}
 	parent.Properties.Set(f.name, p.open(s))
@@ -62,6 +65,10 @@ func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
 	tag := fieldTag{given: len(prop.Tags) > 0}
 	var list []element
 	for _, t := range prop.Tags {
+		if t.Key == HeaderKey {
+			tag.bind(t.Value)
+			continue
+		}
 		e := element{text: t.Key + "=" + t.Value, key: t.Key, value: t.Value}
 		if t.Value == "" && slices.Contains(flags, t.Key) {
 			e = element{text: t.Key, key: t.Key, flag: true}
@@ -72,18 +79,21 @@ func (p *pass) parameter(parent *jsonschema.Schema, prop Property, at place) {
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, prop.Doc, at)
 	required := p.required(f, tag, s)
-	if tag.nullable || p.nullOptional(f, required) {
+	if tag.nullable || p.nullOptional(f, s, required) {
 		s = p.orNull(s)
 	}
 	parent.Properties.Set(f.name, p.open(s))
+	p.places[s] = at
 	if required {
 		parent.Required = append(parent.Required, f.name)
 	}
 }
 
-// nullOptional reports an argument that may be null because it is optional.
-func (p *pass) nullOptional(f field, required bool) bool {
-	return p.w.NullOptional && p.dir == decoding && !required && !p.w.NotNull[f.name]
+// nullOptional reports an argument that may be null because it is optional. With an HTTP header it
+// may not: the schema of such an argument has one type.
+func (p *pass) nullOptional(f field, s *jsonschema.Schema, required bool) bool {
+	return p.w.NullOptional && p.dir == decoding && !required && !p.w.NotNull[f.name] &&
+		s.Extras[HeaderKey] == nil
 }
 
 // Optional is the type argument of a toolset.Optional, or nil for another type.
@@ -149,11 +159,15 @@ func (p *pass) needsDeclaring(t types.Type) bool {
 // required reports whether a property is required.
 func (p *pass) required(f field, tag fieldTag, s *jsonschema.Schema) bool {
 	if !p.limits {
-		return f.present && !f.maybe
+		return f.present && !f.maybe && !f.edit.Optional
 	}
 	switch {
+	case f.edit.Optional:
+		return false
 	case tag.required:
 		return true
+	case p.w.RequiredByTags && f.v != nil: // parameters have no tag
+		return false
 	case f.maybe, s.Default != nil, tag.nullable:
 		return false
 	}

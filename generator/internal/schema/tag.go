@@ -1,10 +1,13 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/schema/internal/structtag"
 	"github.com/mcpgen/mcpgen/internal/editdistance"
@@ -277,4 +280,72 @@ var formats = map[string]bool{
 	"idn-email": true, "hostname": true, "idn-hostname": true, "ipv4": true, "ipv6": true,
 	"uri": true, "uri-reference": true, "iri": true, "iri-reference": true, "uuid": true,
 	"uri-template": true, "json-pointer": true, "relative-json-pointer": true, "regex": true,
+}
+
+// HeaderKey is the keyword of an argument that clients repeat in an HTTP header (SEP-2243).
+const HeaderKey = "x-mcp-header"
+
+// bind adds the HTTP header of an argument; empty for none.
+func (t *fieldTag) bind(header string) {
+	if header != "" {
+		t.extras = append(t.extras, element{key: HeaderKey, value: header})
+	}
+}
+
+// IsHeader reports whether a text is a token of RFC 9110, section 5.6.2, and so a name of a header.
+func IsHeader(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
+	})
+}
+
+// headers reports an HTTP header of an argument that clients cannot send. Clients find headers by
+// properties of objects within the root, and leave out a tool with another one.
+func (p *pass) headers(root *jsonschema.Schema) {
+	of := map[string]string{} // the arguments, by header
+	seen := map[*jsonschema.Schema]bool{}
+	report := func(s *jsonschema.Schema, cure, format string, args ...any) {
+		p.add(p.places[s].found(BadTag, fmt.Sprintf(format, args...), cure))
+	}
+	var walk func(s *jsonschema.Schema, path string)
+	walk = func(s *jsonschema.Schema, path string) {
+		if s.Properties == nil {
+			return
+		}
+		for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+			at, s := path+pair.Key, pair.Value
+			if value := headerOf(s); value != nil {
+				seen[s] = true
+				name, _ := value.(string)
+				switch other := of[strings.ToLower(name)]; {
+				case !IsHeader(name):
+					report(s, "write letters, digits and -", "%q is not the name of a header",
+						fmt.Sprint(value))
+				case s.Type != "string" && s.Type != "integer" && s.Type != "boolean":
+					report(s, "remove the header, or give the argument such a type",
+						"a header is for a string, an integer or a boolean, and never for null")
+				case other != "":
+					report(s, "write another name", "the header Mcp-Param-%s is that of %s too", name, other)
+				default:
+					of[strings.ToLower(name)] = at
+				}
+			}
+			walk(s, at+".")
+		}
+	}
+	walk(p.resolve(root), "")
+	for s := range p.places {
+		if headerOf(s) != nil && !seen[s] {
+			report(s, "remove the header", "clients send no header for a value within a list, a map, "+
+				"a value that may be null or a type that contains itself")
+		}
+	}
+}
+
+// headerOf returns the HTTP header of an argument, which may be null; nil for none.
+func headerOf(s *jsonschema.Schema) any {
+	if len(s.AnyOf) == 2 && s.Extras[HeaderKey] == nil {
+		s = s.AnyOf[0]
+	}
+	return s.Extras[HeaderKey]
 }

@@ -20,13 +20,19 @@ type Walker struct {
 	// NullOptional makes optional arguments accept null, except those whose names are in NotNull.
 	NullOptional bool
 	NotNull      map[string]bool
-	seen         typeIndex
-	named        map[string]*types.TypeName // by path and name
-	enums        map[*types.TypeName][]*types.Const
-	met          map[*types.TypeName]bool // see Met
-	held         map[string][]types.Type  // by the key of the type; see holds
-	declared     map[string][]Tag         // by path and name; see Declare
-	integers     map[*types.TypeName]bool // integer types that are enums; see enumerate
+	// RequiredByTags makes fields of arguments required only if their tags have required.
+	RequiredByTags bool
+	seen           typeIndex
+	named          map[string]*types.TypeName // by path and name
+	enums          map[*types.TypeName][]*types.Const
+	met            map[*types.TypeName]bool // see Met
+	held           map[string][]types.Type  // by the key of the type; see holds
+	declared       map[string][]Tag         // by path and name; see Declare
+	integers       map[*types.TypeName]bool // integer types that are enums; see enumerate
+	open           map[*types.TypeName]bool // string types that are no enums; see Declare
+	edits          map[*types.Var]Edit      // see Edit
+	variant        string                   // of the edits
+	variants       []map[*types.Var]Edit    // all edits so far
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -39,7 +45,7 @@ func New(in *types.Package, src Source) *Walker {
 		named: map[string]*types.TypeName{},
 		enums: map[*types.TypeName][]*types.Const{}, met: map[*types.TypeName]bool{},
 		held: map[string][]types.Type{}, declared: map[string][]Tag{},
-		integers: map[*types.TypeName]bool{},
+		integers: map[*types.TypeName]bool{}, open: map[*types.TypeName]bool{},
 	}
 }
 
@@ -71,6 +77,7 @@ func (w *Walker) Input(t types.Type) (*jsonschema.Schema, []Problem) {
 		}
 	}
 	p.ends(s)
+	p.headers(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -114,6 +121,7 @@ func (w *Walker) Object(props []Property) (*jsonschema.Schema, []Problem) {
 		}
 	})
 	p.ends(s)
+	p.headers(s)
 	if len(p.problems) > 0 {
 		return nil, p.problems
 	}
@@ -177,14 +185,15 @@ func (w *Walker) meet(n *types.Named) {
 	w.named[name.Pkg().Path()+"."+name.Name()] = name
 }
 
-// enum is the constants of a string type, or of an integer type that is declared an enum, or nil.
+// enum is the constants of a string type that is not declared open, or of an integer type that is
+// declared an enum, or nil.
 func (w *Walker) enum(t types.Type) []*types.Const {
 	n, ok := t.(*types.Named)
 	if !ok || w.src == nil || n.Obj().Pkg() == nil {
 		return nil
 	}
 	basic, ok := n.Underlying().(*types.Basic)
-	if !ok || basic.Kind() != types.String && !w.integers[n.Obj()] {
+	if !ok || basic.Kind() != types.String && !w.integers[n.Obj()] || w.open[n.Obj()] {
 		return nil
 	}
 	if list, ok := w.enums[n.Obj()]; ok {

@@ -213,7 +213,7 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 		case toolset.Text, toolset.JSON:
 			out.Content, err = textOf(form, made)
 		default:
-			out.Content, err = wire.EncodeContent(made.Out, c.tool.output, c.form())
+			out.Content, err = wire.EncodeContent(made.Out, c.tool.output, c.tool.Omits, c.form())
 		}
 	}
 	switch {

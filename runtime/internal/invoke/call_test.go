@@ -271,6 +271,7 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 		"not a tool name":                    func(t *toolset.Tool) { t.Name = "a b" },
 		"it has no handler: run go generate": func(t *toolset.Tool) { t.Call = nil },
 		"its timeout is -1ns":                func(t *toolset.Tool) { t.Timeout = -1 },
+		"it has Omits, and the server":       func(t *toolset.Tool) { t.Omits = true },
 		"a catalog without a name":           func(t *toolset.Tool) { t.Catalogs = []string{""} },
 		`in the catalog "a" twice`:           func(t *toolset.Tool) { t.Catalogs = []string{"a", "a"} },
 		"its input schema is not JSON":       func(t *toolset.Tool) { t.Input = "{" },

@@ -74,6 +74,8 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 	}
 	errs := []error{
 		checkName(t.Name),
+		errorIf(t.Omits && (t.Output == "" || t.SDK || t.Returns >= toolset.Nothing),
+			"it has Omits, and the server does not encode its result by a schema: run go generate"),
 		errorIf(built.Call == nil, "it has no handler: run go generate"),
 		setTimeout(&built.Timeout, t.NonBlocking),
 		onlyComputes(t.NonBlocking, map[string]bool{"Allow": len(t.Allow) > 0,

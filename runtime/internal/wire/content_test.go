@@ -15,7 +15,7 @@ import (
 
 func encoded(t rapid.TB, out any) *Content {
 	t.Helper()
-	content, err := EncodeContent(out, nil, structured.InResult)
+	content, err := EncodeContent(out, nil, false, structured.InResult)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,20 +27,27 @@ func TestOutputsAreEncodedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	closed, err := decode.ParseShape(`{"type":"object","additionalProperties":false}`)
+	if err != nil {
+		t.Fatal(err)
+	}
 	out := map[string][]string{"a": nil}
 	for _, test := range []struct {
 		form   structured.Form
 		schema *decode.Shape
+		only   bool
 		want   string
 	}{
-		{structured.AsObject, nil, `{"a":null}`}, {structured.InResult, nil, `{"result":{"a":null}}`},
-		{structured.AsIs, schema, `{"a":[]}`},
+		{structured.AsObject, nil, false, `{"a":null}`},
+		{structured.InResult, nil, false, `{"result":{"a":null}}`},
+		{structured.AsIs, schema, false, `{"a":[]}`}, {structured.AsIs, closed, false, `{"a":null}`},
+		{structured.AsIs, closed, true, `{}`}, {structured.InResult, closed, true, `{"result":{}}`},
 	} {
-		if c, err := EncodeContent(out, test.schema, test.form); err != nil || string(c.JSON) != test.want {
+		if c, err := EncodeContent(out, test.schema, test.only, test.form); err != nil || string(c.JSON) != test.want {
 			t.Errorf("%s %v, want %s", c.JSON, err, test.want)
 		}
 	}
-	if _, err := EncodeContent(func() {}, nil, structured.AsIs); err == nil {
+	if _, err := EncodeContent(func() {}, nil, false, structured.AsIs); err == nil {
 		t.Error("a func is encoded")
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"sync"
 	"unicode/utf8"
 
@@ -43,14 +44,22 @@ const (
 )
 
 // EncodeContent encodes the output of a handler in a form, with nulls as the output schema has
-// them. Call it under recover: values marshal themselves.
-func EncodeContent(out any, schema *decode.Shape, form structured.Form) (*Content, error) {
+// them, and only with the properties of the schema if only is set. Call it under recover: values
+// marshal themselves.
+func EncodeContent(out any, schema *decode.Shape, only bool, form structured.Form) (
+	*Content, error,
+) {
 	e, text, err := encode(out)
 	if err != nil {
 		return nil, err
 	}
 	defer e.free()
-	if schema != nil {
+	if only {
+		var ok bool
+		if text, ok = schema.Only(text); !ok {
+			return nil, errors.New("a result that is not JSON")
+		}
+	} else if schema != nil {
 		text = schema.NormalizeNulls(text)
 	}
 	if text, err = form.Apply(text); err != nil {

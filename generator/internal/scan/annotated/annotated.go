@@ -293,21 +293,22 @@ func (c *collector) together(d *Decl) {
 			d.Place != directive.PackageDoc && (first == nil || first.Name != "tool"):
 			c.report(diag.Misplaced, found.Span, "add //mcp:tool with an access rule, or remove it",
 				"//mcp:%s is on a func without //mcp:tool", found.Name)
-		case found.Name == "limit" && first.Name != "tool":
-			c.limitsOfTools(found, first)
 		case found.Name == "worker" && (first != nil || d.Find("ignore") != nil):
 			c.report(diag.Contradiction, found.Span, "remove one of the two",
 				"%s has //mcp:worker and another directive", d.Name.Name)
+		case first != nil && first.Name != "tool":
+			c.keysOfTools(found, first)
 		}
 	}
 }
 
-// limitsOfTools reports the limits that prompts and resources do not have.
-func (c *collector) limitsOfTools(limit, first *directive.Directive) {
-	for _, key := range limit.Spec.Keys {
-		if arg, ok := limit.Arg(key.Name); ok && key.OfTool {
+// keysOfTools reports the limits and keys that prompts and resources do not have.
+func (c *collector) keysOfTools(found, first *directive.Directive) {
+	for _, key := range found.Spec.Keys {
+		if arg, ok := found.Arg(key.Name); ok && key.OfTool {
 			c.report(diag.NotBuilt, arg.Span, "remove it, or serve the handler as a tool",
-				"the limit %s is for tools only, and this is a //mcp:%s", key.Name, first.Name)
+				"%s of //mcp:%s is for tools only, and this is a //mcp:%s", key.Name, found.Name,
+				first.Name)
 		}
 	}
 }
