@@ -10,6 +10,7 @@ import (
 	"go/types"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,6 +65,8 @@ const (
 )
 `
 
+var generatedName = regexp.MustCompile(`\b(Tool|Prompt|Resource)[A-Z]\w*`)
+
 // randomConstant is an expression of a type string or int.
 func randomConstant(r *rand.Rand, of string, depth int) string {
 	if of == "int" {
@@ -101,8 +104,9 @@ func TestGeneratedConstantsHaveTheirValues(t *testing.T) {
 		own := strings.NewReplacer("package shop", "package own", "server name=shop", "server name=own").
 			Replace(constantShop + uses + handler)
 		imported := "// Package use has tools.\n//\n//mcp:server name=use\npackage use\n\nimport (\n" +
-			"\t\"context\"\n\n\t. \"example.com/scratch/shop\"\n)\n" +
-			"\n// First is a generated name.\nvar First = ToolHello\n" + uses + handler
+			"\t\"context\"\n\n\t\"example.com/scratch/shop\"\n)\n" +
+			"\n// First is a generated name.\nvar First = shop.ToolHello\n" +
+			generatedName.ReplaceAllString(uses, "shop.$0") + handler
 		dir := loadtest.Write(t,
 			txtar.File{Name: "shop/shop.go", Data: []byte(constantShop)},
 			txtar.File{Name: "own/own.go", Data: []byte(own)},

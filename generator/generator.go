@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/runcache"
 	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/typedclient"
 	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 	"github.com/mcpgen/mcpgen/sourcehash"
 )
@@ -28,6 +29,8 @@ type Options struct {
 	Patterns []string // package patterns as the go command takes them; none is "."
 	Schemas  bool     // the services of Run's Result keep their schemas
 }
+
+func (o Options) load() load.Options { return load.Options{Dir: o.Dir, Patterns: o.Patterns} }
 
 // Result is what a run found, and the files that it generates and removes.
 type Result struct {
@@ -61,7 +64,7 @@ func Run(ctx context.Context, o Options) (Result, error) { return run(ctx, o, ni
 // package. Only files that differ stay in memory, and the part of the service that Result has:
 // schemas and files are most of the memory of a run.
 func run(ctx context.Context, o Options, others []check.Outline) (Result, error) {
-	program, ahead, err := loaded(ctx, o)
+	program, ahead, err := typedclient.Load(ctx, o.load())
 	if err != nil {
 		return Result{}, err
 	}
@@ -148,7 +151,7 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 
 // scanned reads the packages and returns their services and all findings.
 func scanned(ctx context.Context, o Options) (*load.Program, []model.Service, diag.List, error) {
-	program, _, err := loaded(ctx, o)
+	program, _, err := typedclient.Load(ctx, o.load())
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -167,7 +170,7 @@ func generated(program *load.Program, s *model.Service, keep bool) (files []emit
 	if files, err = emitted(*s); err != nil {
 		return nil, err
 	}
-	s.Objects, s.CompileGuards = nil, nil
+	s.Objects, s.CompileGuards, s.Imports = nil, nil, nil
 	for _, t := range s.Served() {
 		if !keep {
 			t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""

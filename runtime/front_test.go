@@ -179,8 +179,8 @@ func TestHealthRequiresNoCredential(t *testing.T) {
 		res.Body.Close()
 		return res.StatusCode
 	}
-	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 404, "/sse": 404,
-		"/messages": 404, "/mcp/": 404} {
+	for path, status := range map[string]int{"/healthz": 200, "/readyz": 200, "/": 404,
+		"/mcp/": 404} {
 		if got := get(path); got != status {
 			t.Errorf("%s: %d, want %d", path, got, status)
 		}
@@ -198,6 +198,30 @@ func TestHealthRequiresNoCredential(t *testing.T) {
 	if err := s.RunIO(context.Background(), strings.NewReader(""), io.Discard,
 		principalOf("Admin")); err == nil {
 		t.Error("after shutdown a client is served on streams")
+	}
+}
+
+func TestOlderTransportGetsItsCure(t *testing.T) {
+	t.Parallel()
+	serveAt := func(path string) string {
+		s := newServer(t, runtime.Options{HTTP: runtime.HTTPOptions{Path: path}},
+			directory(&desk{}))
+		ts := httptest.NewServer(s.Handler())
+		t.Cleanup(ts.Close)
+		return ts.URL
+	}
+	url := serveAt("/tools")
+	for _, r := range []string{"GET /sse", "GET /sse/", "POST /message?sessionId=1",
+		"POST /messages?sessionId=1", "POST /messages/?session_id=1"} {
+		method, at, _ := strings.Cut(r, " ")
+		if got := (&raw{url: url + at}).send(t, method, ping, nil); got.status != 404 ||
+			got.body != "the transport HTTP+SSE is not served: set the client to Streamable HTTP, "+
+				"with a URL that ends in /tools\n" {
+			t.Errorf("%s: %s", r, got)
+		}
+	}
+	if got := (&raw{url: serveAt("/sse") + "/sse"}).send(t, "POST", ping, nil); got.status != 401 {
+		t.Errorf("the endpoint itself: %s", got)
 	}
 }
 

@@ -71,13 +71,24 @@ func (s *Server) Handler() http.Handler {
 			handler = beside // which has a ServeMux
 		}
 		if handler == nil {
-			handler = http.NotFoundHandler()
+			handler = http.HandlerFunc(s.notFound)
 		}
 		if handler != endpoint {
 			handler = endpoint.Beside(handler)
 		}
 		handler.ServeHTTP(w, r)
 	})
+}
+
+// notFound has the cure for clients of the transport HTTP+SSE, at the paths that its SDKs use.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	switch strings.TrimSuffix(r.URL.Path, "/") {
+	case "/sse", "/message", "/messages":
+		http.Error(w, "the transport HTTP+SSE is not served: set the client to Streamable HTTP, "+
+			"with a URL that ends in "+s.opts.HTTP.Path, http.StatusNotFound)
+	default:
+		http.NotFound(w, r)
+	}
 }
 
 // probe answers with 200 while a check holds, and otherwise with 503.

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"generator/extension": {"generator/internal/..."},
 	"generator/vet": {"generator/internal/check", "generator/internal/diag",
 		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
-		"generator/internal/scan", "internal/editdistance"},
+		"generator/internal/scan", "generator/internal/typedclient", "internal/editdistance"},
 	"generator/vet/golangci": {"generator/vet"},
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
@@ -234,9 +234,11 @@ var mayImportBelow = map[string][]string{
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
-	"runcache":   {},
-	"starter":    {"emit", "writefiles"},
-	"prove":      {"diag", "model"},
+	// It loads packages again with the clients that generation will write.
+	"typedclient": {"emit", "load", "scan", "writefiles"},
+	"runcache":    {},
+	"starter":     {"emit", "writefiles"},
+	"prove":       {"diag", "model"},
 
 	"compileguard": {"gotype", "model"},
 	"load":         {"diag", "directive", "model", "naming", "schema"},

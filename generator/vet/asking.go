@@ -3,6 +3,7 @@ package vet
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 
@@ -17,14 +18,14 @@ import (
 const writeElicits = "write elicits in its directive"
 
 // asking reports handlers without elicits whose bodies ask the client.
-func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (list diag.List) {
+func asking(prog *load.Program, pkg *load.Package, service model.Service) (list diag.List) {
 	handlers := map[model.Position]*model.Tool{} // by the place of the name
 	for _, t := range service.Served() {
 		if !t.Elicits {
 			handlers[t.Handler.Pos] = t.Tool
 		}
 	}
-	for _, f := range prog.Roots[0].Files {
+	for _, f := range pkg.Files {
 		for _, d := range f.Syntax.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok || fn.Body == nil {
@@ -34,7 +35,7 @@ func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (lis
 			if !ok {
 				continue
 			}
-			call := asks(pass, fn.Body)
+			call := asks(pkg.Info, fn.Body)
 			if call == nil {
 				continue
 			}
@@ -52,10 +53,10 @@ func asking(pass *analysis.Pass, prog *load.Program, service model.Service) (lis
 }
 
 // asks returns the first call of a body that asks the client, or nil.
-func asks(pass *analysis.Pass, body *ast.BlockStmt) (first *ast.CallExpr) {
+func asks(info *types.Info, body *ast.BlockStmt) (first *ast.CallExpr) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && first == nil {
-			fn := typeutil.StaticCallee(pass.TypesInfo, call)
+			fn := typeutil.StaticCallee(info, call)
 			if fn != nil && slices.ContainsFunc([]string{"Elicit", "ElicitForm", "Sample", "Roots"},
 				func(name string) bool { return is(fn, runtimePath, name) }) {
 				first = call

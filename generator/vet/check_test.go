@@ -2,6 +2,8 @@ package vet_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +16,9 @@ import (
 	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/txtar"
 
+	"github.com/mcpgen/mcpgen/generator"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/vet"
 )
@@ -65,6 +69,83 @@ func TestFindingsAreThoseOfCheck(t *testing.T) {
 			t.Errorf("%s: as by check: %v; got:\n%s\nwant:\n%s", name, same, got.String(), want)
 		}
 	}
+}
+
+// mcpgen vet has the findings of mcpgen check from each pattern and folder, before and after the
+// first generation.
+func TestPackagesHaveTheFindingsOfCheck(t *testing.T) {
+	paths, err := filepath.Glob("testdata/packages/*.txtar")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	ctx := loadtest.Context(t) // before the working directory changes
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+			var files []txtar.File
+			want := ""
+			folders := []string{"..."}
+			for _, f := range archive.Files {
+				if f.Name == "want" {
+					want = string(f.Data)
+					continue
+				}
+				files, folders = append(files, f), append(folders, filepath.Dir(f.Name))
+			}
+			dir := loadtest.Write(t, files...)
+			t.Chdir(dir)
+			slices.Sort(folders)
+			folders = slices.Compact(folders)
+			sameFindings(ctx, t, dir, folders, want)
+			if want != "" {
+				return
+			}
+			result, err := generator.Run(ctx, generator.Options{Patterns: []string{"./..."}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := result.Write(); err != nil {
+				t.Fatal(err)
+			}
+			sameFindings(ctx, t, dir, folders, want)
+		})
+	}
+}
+
+// sameFindings compares the findings of vet and check about the folders of a module.
+func sameFindings(
+	ctx context.Context, t *testing.T, dir string, folders []string, want string,
+) {
+	t.Helper()
+	compare := func(in, pattern string) {
+		t.Helper()
+		t.Chdir(in)
+		checked, err := generator.Run(ctx, generator.Options{Patterns: []string{pattern}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := vet.Packages(ctx, []string{pattern})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var byCheck, byVet bytes.Buffer
+		style := diag.Style{Base: dir}
+		if err := errors.Join(checked.Diagnostics.Render(&byCheck, style),
+			found.List.Render(&byVet, style)); err != nil {
+			t.Fatal(err)
+		}
+		if byVet.String() != byCheck.String() || pattern == "./..." && byVet.String() != want {
+			t.Errorf("%s in %s: vet:\n%s\ncheck:\n%s\nwant of ./...:\n%s", pattern,
+				diag.Relative(in, dir), &byVet, &byCheck, want)
+		}
+	}
+	for _, folder := range folders {
+		compare(dir, "./"+filepath.ToSlash(folder))
+	}
+	compare(filepath.Join(dir, folders[len(folders)-1]), ".")
 }
 
 func analyze(t *testing.T, dir string) []*checker.Action {
@@ -162,6 +243,80 @@ var _ = findings
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// The analyzer has no finding about constants of a package that was never generated, or that was
+// generated under other names.
+func TestConstantsBeforeTheirGeneration(t *testing.T) {
+	const text = `
+-- base/base.go --
+package base
+
+import "context"
+
+//mcp:tool public name=looked
+func Look(ctx context.Context) error { return nil }
+
+type Kinds [len(ToolLook) - hidden]int
+-- base/hidden.go --
+package base
+
+const hidden = 4
+-- middle/middle.go --
+package middle
+
+import "example.com/scratch/base"
+
+const Deep = "deep-" + base.ToolLook
+-- shop/shop.go --
+package shop
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/scratch/base"
+	"example.com/scratch/middle"
+	"example.com/scratch/missing"
+)
+
+type Kind string
+
+const (
+	Own  Kind = ToolSell
+	Deep Kind = middle.Deep
+)
+
+//mcp:tool authenticated
+//mcp:rule kind=sell scopes=x
+//mcp:rule kind=deep-looked scopes=y
+//mcp:rule kind=nothing scopes=y
+func Sell(ctx context.Context, kind Kind, list base.Kinds) error {
+	var unused int
+	return fmt.Errorf("%s", kind)
+}
+
+var other missing.Type
+`
+	const stale = load.Header + "; DO NOT EDIT.\n\npackage base\n\nconst ToolLook = \"look\"\n"
+	for name, extra := range map[string][]txtar.File{
+		"never generated": nil,
+		"stale":           {{Name: "base/mcp_gen.go", Data: []byte(stale)}},
+	} {
+		dir := loadtest.Write(t, append(txtar.Parse([]byte(text)).Files, extra...)...)
+		var got []string
+		for _, action := range analyze(t, dir) {
+			for _, d := range action.Result.(diag.List) {
+				message, _, _ := strings.Cut(d.Message, " (")
+				got = append(got, fmt.Sprintf("%s:%d: %s", filepath.Base(d.Pos.File), d.Pos.Line, message))
+			}
+		}
+		want := []string{"shop.go:9: could not import example.com/scratch/missing",
+			`shop.go:22: "nothing" is not a value of the argument kind of Sell`}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got:\n%s\nwant:\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
 	}
 }
 

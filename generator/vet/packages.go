@@ -3,19 +3,17 @@ package vet
 import (
 	"bytes"
 	"context"
-	"errors"
 	"go/token"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
-	"golang.org/x/tools/go/analysis/checker"
-	"golang.org/x/tools/go/packages"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/load"
+	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/typedclient"
 )
 
 // Findings are those of packages, with their fixes.
@@ -25,46 +23,33 @@ type Findings struct {
 	fixes []analysis.SuggestedFix
 }
 
-// Packages runs the analyzer on packages. Without patterns, it is the one in the working directory.
+// Packages returns the findings about packages as mcpgen check loads them. Without patterns, it is
+// the one in the working directory.
 func Packages(ctx context.Context, patterns []string) (Findings, error) {
-	if len(patterns) == 0 {
-		patterns = []string{"."}
-	}
-	found := Findings{fset: token.NewFileSet()}
-	pkgs, err := packages.Load(&packages.Config{
-		Context: ctx, Fset: found.fset, Mode: packages.LoadSyntax | packages.NeedModule,
-	}, patterns...)
+	prog, _, err := typedclient.Load(ctx, load.Options{Patterns: patterns, Bodies: true})
 	if err != nil {
 		return Findings{}, err
 	}
-	if len(pkgs) == 0 {
-		return Findings{}, errors.New("no packages match " + strings.Join(patterns, " "))
-	}
-	for _, pkg := range pkgs {
-		for _, e := range pkg.Errors {
-			if e.Kind == packages.ListError && len(pkg.GoFiles)+len(pkg.IgnoredFiles) == 0 {
-				err = errors.Join(err, load.Advised(e.Msg))
-			}
+	found := Findings{fset: prog.Fset}
+	var scanned []*scan.Package
+	for _, pkg := range prog.Roots {
+		p, list := inspect(prog, pkg)
+		scanned = append(scanned, p)
+		found.List = append(found.List, list...)
+		pass := &analysis.Pass{Fset: prog.Fset, ReadFile: os.ReadFile}
+		for _, f := range pkg.Files {
+			pass.Files = append(pass.Files, f.Syntax)
 		}
-	}
-	if err != nil {
-		return Findings{}, err
-	}
-	graph, err := checker.Analyze([]*analysis.Analyzer{Analyzer}, pkgs, nil)
-	if err != nil {
-		return Findings{}, err
-	}
-	for _, action := range graph.Roots {
-		if action.Err != nil {
-			return Findings{}, action.Err
-		}
-		found.List = append(found.List, action.Result.(diag.List)...)
-		for _, d := range action.Diagnostics {
+		pass.Report = func(d analysis.Diagnostic) {
 			if len(d.SuggestedFixes) > 0 {
 				found.fixes = append(found.fixes, d.SuggestedFixes[0])
 			}
 		}
+		if len(pass.Files) > 0 {
+			report(pass, pkg, list)
+		}
 	}
+	found.List = append(found.List, scan.SharedFindings(prog, scanned)...)
 	found.List.Sort()
 	return found, nil
 }

@@ -5,7 +5,6 @@ import (
 	"go/token"
 	"go/types"
 
-	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/types/typeutil"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
@@ -20,7 +19,7 @@ const (
 // unguarded reports tools that a package with a guarded server adds to a go-sdk server without the
 // guard. A package that calls runtime.Adopt may add tools to the server before: Adopt requires a
 // rule for each. Their order is known within one func and for one variable.
-func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
+func unguarded(prog *load.Program, pkg *load.Package) diag.List {
 	var (
 		list    diag.List
 		added   []*ast.CallExpr
@@ -29,13 +28,13 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 		adopts  bool
 		funcs   []*ast.FuncDecl
 	)
-	for _, f := range prog.Roots[0].Files {
+	for _, f := range pkg.Files {
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
 				funcs = append(funcs, n)
 			case *ast.CallExpr:
-				switch fn := typeutil.StaticCallee(pass.TypesInfo, n); {
+				switch fn := typeutil.StaticCallee(pkg.Info, n); {
 				case fn == nil:
 				case is(fn, sdkPath, "AddTool"):
 					added = append(added, n)
@@ -43,7 +42,7 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 					guarded = true
 				case is(fn, runtimePath, "Adopt") && len(n.Args) > 0:
 					guarded, adopts = true, true
-					if server := variable(pass.TypesInfo, n.Args[0]); server != nil {
+					if server := variable(pkg.Info, n.Args[0]); server != nil {
 						adopted[server] = append(adopted[server], n.Pos())
 					}
 				}
@@ -60,7 +59,7 @@ func unguarded(pass *analysis.Pass, prog *load.Program) diag.List {
 		case !adopts:
 			list.Add(diag.Unguarded, place, "write a handler with //mcp:tool, or guard the server "+
 				"with runtime.Adopt", "this tool is on a server without the guard, so no rule restricts it")
-		case after(funcs, call.Pos(), adopted[variable(pass.TypesInfo, server(call))]):
+		case after(funcs, call.Pos(), adopted[variable(pkg.Info, server(call))]):
 			list.Add(diag.Unguarded, place, "add the tool before runtime.Adopt, or write a handler "+
 				"with //mcp:tool", "this tool is added after runtime.Adopt, which compares tools with rules")
 		}

@@ -56,20 +56,30 @@ func run(pass *analysis.Pass) (any, error) {
 	if prog == nil {
 		return diag.List(nil), nil
 	}
-	p := scan.One(prog, prog.Roots[0])
+	p, list := inspect(prog, prog.Roots[0])
+	list = append(list, scan.SharedFindings(prog, []*scan.Package{p})...)
+	list.Sort()
+	report(pass, prog.Roots[0], list)
+	return list, nil
+}
+
+// inspect returns the findings about one package, without those of [scan.SharedFindings].
+func inspect(prog *load.Program, pkg *load.Package) (*scan.Package, diag.List) {
+	p := scan.One(prog, pkg)
 	list := p.Findings
 	if p.Serves {
 		list = append(list, check.Services([]model.Service{p.Service})...)
 	}
-	list = append(list, scan.SharedFindings(prog, []*scan.Package{p})...)
-	list = append(list, unguarded(pass, prog)...)
-	list = append(list, asking(pass, prog, p.Service)...)
-	list.Sort()
-	r := reporter{pass: pass, pkg: prog.Roots[0], files: map[string]*source{}}
+	list = append(list, unguarded(prog, pkg)...)
+	return p, append(list, asking(prog, pkg, p.Service)...)
+}
+
+// report reports findings about a package with their fixes.
+func report(pass *analysis.Pass, pkg *load.Package, list diag.List) {
+	r := reporter{pass: pass, pkg: pkg, files: map[string]*source{}}
 	for _, d := range list {
 		r.report(d)
 	}
-	return list, nil
 }
 
 // reporter reports findings at positions of the pass.

@@ -130,12 +130,11 @@ func checkRoles(part Part) []error {
 	seen := map[string]bool{}
 	for _, role := range part.Table.Roles {
 		if role == "" {
-			errs = append(
-				errs, fmt.Errorf("package %s declares a role without a name in //mcp:roles",
-					part.Package))
+			errs = append(errs, fmt.Errorf("package %s declares a role without a name in //mcp:roles: "+
+				"remove it", part.Package))
 		} else if seen[role] {
-			errs = append(errs, fmt.Errorf("package %s declares role %s twice in //mcp:roles",
-				part.Package, role))
+			errs = append(errs, fmt.Errorf("package %s declares role %s twice in //mcp:roles: "+
+				"remove one", part.Package, role))
 		}
 		seen[role] = true
 	}

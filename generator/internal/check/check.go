@@ -177,29 +177,49 @@ func names(s model.Service, list *diag.List) {
 		}
 		tokens[token] = t
 	}
-	for i, name := range s.Scope {
-		place := model.Position{}
-		if i < len(s.Declared) {
-			place = s.Declared[i]
-		}
+	// declares returns the declaration of a name in the generated file, and the end of a cure. The
+	// declaration is empty if there is none.
+	declares := func(name string) (declaration, instead string) {
 		t, taken := constants[name]
 		if !taken {
 			t, taken = tokens[name]
 		}
 		switch {
+		case name == "Toolset":
+			return "mcpgen declares Toolset in package " + s.Name, ""
+		case name == model.CheckArguments && s.Server.Client != "":
+			return "mcpgen declares " + name + " in package " + s.Name, ", or remove client="
+		case taken:
+			return "mcpgen declares " + name + " for the " + t.Kind + " " + t.ID, " or the handler"
+		}
+		return "", ""
+	}
+	for i, name := range s.Scope {
+		place := model.Position{}
+		if i < len(s.Declared) {
+			place = s.Declared[i]
+		}
+		declaration, instead := declares(name)
+		switch {
 		case refused[name]:
 			list.Add(diag.Redeclared, place, "rename the declaration",
 				"package %s redeclares %s, which generated code uses", s.Name, name)
-		case name == "Toolset":
-			list.Add(diag.NameTaken, place, "rename the declaration",
-				"mcpgen declares Toolset in package %s", s.Name)
-		case name == model.CheckArguments && s.Server.Client != "":
-			list.Add(diag.NameTaken, place, "rename the declaration, or remove client=",
-				"mcpgen declares %s in package %s", name, s.Name)
-		case taken:
-			list.Add(diag.NameTaken, place, "rename the declaration or the handler",
-				"mcpgen declares %s for the %s %s", name, t.Kind, t.ID)
+		case declaration != "":
+			list.Add(diag.NameTaken, place, "rename the declaration"+instead, "%s", declaration)
 		}
+	}
+	dots := map[model.Position]bool{} // imports with a finding
+	for _, imported := range s.Imports {
+		declaration, instead := declares(imported.Name)
+		if declaration == "" || dots[imported.Pos] {
+			continue
+		}
+		cure := "rename the import" + instead
+		if imported.Dot {
+			cure, dots[imported.Pos] = "write the import without the dot", true
+		}
+		list.Add(diag.NameTaken, imported.Pos, cure,
+			"%s, and this import declares the name as well", declaration)
 	}
 }
 

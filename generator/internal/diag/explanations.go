@@ -261,12 +261,14 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 	NameTaken: {
 		Title: "generated name is taken",
 		Cause: "The package already declares a name that the generated file needs: Toolset, or the " +
-			"constant of a tool name.",
+			"constant of a tool name. An import may be the declaration. A dot import declares all " +
+			"exported names of its package, and each package with directives has Toolset.",
 		Example: `const ToolFind = "x"
 
 //mcp:tool minrole=Viewer
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Rename the declaration or the handler.",
+		Cure: "Rename the declaration or the handler. Write an import without a dot, or under another " +
+			"name.",
 	},
 	Redeclared: {
 		Title: "predeclared name redeclared",

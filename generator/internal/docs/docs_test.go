@@ -1,7 +1,9 @@
 package main
 
 import (
+	"go/ast"
 	"go/constant"
+	"go/types"
 	"io/fs"
 	"maps"
 	"os"
@@ -87,6 +89,42 @@ func TestConstantsHaveTheirValues(t *testing.T) {
 		if got := shown(v, timed, name == "defaultMaxBody"); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
+	}
+}
+
+// The walk from New finds each error of the files that check options and toolsets.
+func TestThePageOfStartsHasEveryError(t *testing.T) {
+	r := opened(t)
+	page := refusals("new", false)(r) + refusals("new", true)(r) + refusals("adopt", false)(r)
+	s := body{source: r.read("runtime")}
+	checked := 0
+	for _, file := range s.Syntax {
+		name := filepath.Base(s.Fset.Position(file.Pos()).Filename)
+		if !slices.Contains([]string{"options.go", "groups.go", "compose.go"}, name) {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, is := n.(*ast.CallExpr)
+			if !is || len(call.Args) == 0 {
+				return true
+			}
+			noted := &startWalk{errors: map[string]string{}}
+			if noted.note(s.message(call.Args[0])); len(noted.errors) != 1 {
+				return true
+			}
+			for fault := range noted.errors {
+				if strings.HasPrefix(types.ExprString(call.Fun), "p.add") && fault != "" {
+					checked++
+					if !strings.Contains(page, code(fault)) {
+						t.Errorf("the page lacks %q", fault)
+					}
+				}
+			}
+			return true
+		})
+	}
+	if checked < 20 {
+		t.Errorf("only %d errors were found", checked)
 	}
 }
 

@@ -38,6 +38,9 @@ var pages = []page{
 	{"limits.md", map[string]section{"limits": limits}},
 	{"errors.md", map[string]section{
 		"codes": errorCodes, "denials": denials, "calls": callErrors, "http": httpErrors}},
+	{"start.md", map[string]section{
+		"new": refusals("new", false), "generated": refusals("new", true),
+		"adopt": refusals("adopt", false), "serve": refusals("serve", false)}},
 }
 
 func main() {

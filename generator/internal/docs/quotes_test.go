@@ -29,6 +29,7 @@ var notOfTheSource = []struct{ quotation, reason string }{
 	{`, if it does the same as tool purge$`, "joined from a change and the names of others"},
 	{`^fix: use a type of your own instead, or write the schema by hand`, "joined from cures"},
 	{`^@Summary List orders$`, "a comment for swag"},
+	{`^\[(McpServerResource|Authorize)\(`, "an attribute of C#"},
 	{`^the call is not cancelled on the server$`, "testdata/clients, which writes the page"},
 	{`^declares an output schema but returned no structured content$`, "the Inspector"},
 }

@@ -104,7 +104,7 @@ func codecs() testCase {
 			}},
 			Objects:    []model.Object{o},
 			Scope:      []string{"Base", "Blue", "Color", "Octet", "Red", "Take", "Whole"},
-			Imports:    []string{"big", "context", "json", "netip", "time"},
+			Imports:    imports("big", "context", "json", "netip", "time"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{".": {"Base", "Color", "Octet", "Take", "Whole"}}},
 		},
 		facts: facts{

@@ -83,7 +83,7 @@ func permissions() testCase {
 				}},
 			},
 			Scope:   []string{"Copy", "Desk", "Ends", "Job", "Nap", "NewDesk", "NewJob", "Pair", "Path", "Run", "job", "sandbox"},
-			Imports: []string{"context"},
+			Imports: imports("context"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob", "Pair", "Path", "Run"},
 			}},

@@ -56,7 +56,9 @@ func newPlan(s model.Service) (*plan, error) {
 			}
 		}
 	}
-	n.reserve(s.Imports...)
+	for _, imported := range s.Imports {
+		n.reserve(imported.Name)
+	}
 	p.declared = len(n.handed)
 	if s.Roles.Own {
 		for _, role := range s.Roles.Names {

@@ -26,6 +26,13 @@ func expression(parts ...string) model.Expr {
 	return e
 }
 
+func imports(names ...string) (list []model.Import) {
+	for _, name := range names {
+		list = append(list, model.Import{Name: name})
+	}
+	return list
+}
+
 func here(text string) model.Expr { return expression(text, "", "") }
 
 func yes() *bool { v := true; return &v }
@@ -138,7 +145,7 @@ func freight() testCase {
 			Scope: []string{"Arrived", "BookInput", "Booked", "Count", "Desk", "ID", "Labels",
 				"Note", "Page", "Parcel",
 				"Sent", "Stamps", "Status"},
-			Imports: []string{"context", "mcp", "sync", "time", "unit"},
+			Imports: imports("context", "mcp", "sync", "time", "unit"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect",
 					"Desk.Purge", "ID", "Labels",
@@ -220,7 +227,7 @@ func nameCollisions() testCase {
 				"lookInput", "mcp", "mcpTime", "mcpToolset", "mcpgenHash", "noInputSchema",
 				"runGoGenerate", "time",
 				"toolset", "validator"},
-			Imports: []string{"admin", "context"},
+			Imports: imports("admin", "context"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".":    {"Access.Wait", "Table.Look", "call"},
 				"time": {"Clock"},
@@ -269,7 +276,7 @@ func relativeRoles() testCase {
 				},
 			},
 			Scope:   []string{"Echo", "Shout", "Words"},
-			Imports: []string{"context"},
+			Imports: imports("context"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"Echo", "Shout", "Words"}}},
 		},
@@ -317,7 +324,7 @@ func receivers() testCase {
 				{Type: "Till", Interface: true, Param: "till"}},
 			Scope: []string{"Level", "Owner", "Payment", "Receipt", "Role", "Seller", "Shelf",
 				"Sign", "Till", "Visitor"},
-			Imports: []string{"context", "netip", "url"},
+			Imports: imports("context", "netip", "url"),
 			HashInputs: model.HashInputs{Decls: map[string][]string{
 				".": {"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",
 					"Till.Pay"},

@@ -7,8 +7,10 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -94,7 +96,7 @@ func (c *checker) run() error {
 		if err := c.ctx.Err(); err != nil {
 			return &Error{err}
 		}
-		c.check(pkg)
+		c.prog.check(pkg, importer{c, pkg.meta}, c.sizes)
 		return nil
 	}
 	for _, pkg := range slices.Clone(c.order) {
@@ -103,6 +105,9 @@ func (c *checker) run() error {
 		}
 	}
 	c.prog.cycles()
+	for _, pkg := range c.order {
+		c.prog.emptyClients(pkg)
+	}
 	return nil
 }
 
@@ -209,39 +214,51 @@ func (c *checker) read(meta *packages.Package, file string) {
 
 var undefined = regexp.MustCompile(`^undefined: (\w+\.)?(\w+)$`)
 
-func (c *checker) check(pkg *Package) {
+// check type-checks a package from its source, with a file that stands for the generated one.
+func (p *Program) check(pkg *Package, importer types.Importer, sizes types.Sizes) {
 	pkg.Info = &types.Info{Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	if pkg.bodies {
+		pkg.Info.Types = map[ast.Expr]types.TypeAndValue{}
+		pkg.Info.Selections = map[*ast.SelectorExpr]*types.Selection{}
+	}
 	config := types.Config{
-		IgnoreFuncBodies: true,
+		GoVersion:        pkg.goVersion,
+		IgnoreFuncBodies: !pkg.bodies,
 		FakeImportC:      true,
-		Sizes:            c.sizes,
-		Importer:         importer{c, pkg.meta},
+		Sizes:            sizes,
+		Importer:         importer,
 		Error: func(err error) {
 			te, ok := errors.AsType[types.Error](err)
-			// Soft errors count: without bodies none is about style, and the misuse of a
-			// constraint is soft. A message that begins with a tab continues the one before.
-			if !ok || strings.HasPrefix(te.Msg, "\t") {
-				return
+			// A message that begins with a tab continues the one before.
+			if ok && !strings.HasPrefix(te.Msg, "\t") {
+				p.noteError(pkg, te)
 			}
-			pkg.TypeErrors = append(pkg.TypeErrors, c.prog.typeError(te))
 		},
 	}
-	config.GoVersion = pkg.goVersion
 	pkg.Types = types.NewPackage(pkg.Path, pkg.Name)
 	files := make([]*ast.File, len(pkg.Files))
 	for i, f := range pkg.Files {
 		files[i] = f.Syntax
 	}
-	if stand := c.prog.stand(pkg); stand != nil {
+	if stand := p.stand(pkg); stand != nil {
 		files = append(files, stand)
 	}
 	// The error is the first of those that the handler has seen.
-	_ = types.NewChecker(&config, c.prog.Fset, pkg.Types, pkg.Info).Files(files)
-	c.prog.dropGenerated(pkg)
-	c.prog.endless(pkg)
+	_ = types.NewChecker(&config, p.Fset, pkg.Types, pkg.Info).Files(files)
+	p.dropGenerated(pkg)
+	p.endless(pkg)
 	// An incomplete package imports well enough: its own errors are reported where they are.
 	pkg.Types.MarkComplete()
-	c.prog.types[pkg.Path] = pkg.Types
+	p.types[pkg.Path] = pkg.Types
+}
+
+// noteError notes an error of a declaration. Soft errors count, unless they are about style: the
+// misuse of a constraint is soft.
+func (p *Program) noteError(pkg *Package, err types.Error) {
+	unused := err.Soft && strings.HasSuffix(err.Msg, " and not used")
+	if !unused && pkg.declares(err.Pos) {
+		pkg.TypeErrors = append(pkg.TypeErrors, p.typeError(err))
+	}
 }
 
 func (p *Program) typeError(err types.Error) TypeError {
@@ -265,7 +282,7 @@ func (i importer) Import(path string) (*types.Package, error) {
 	meta := i.meta.Imports[path]
 	if meta == nil {
 		for _, e := range i.meta.Errors {
-			return nil, errors.New(firstLine(e.Msg))
+			return nil, i.failure(path, firstLine(e.Msg))
 		}
 		return nil, errors.New("the go command did not find it")
 	}
@@ -273,7 +290,21 @@ func (i importer) Import(path string) (*types.Package, error) {
 		return pkg, nil
 	}
 	for _, e := range meta.Errors {
-		return nil, errors.New(firstLine(e.Msg))
+		return nil, i.failure(path, firstLine(e.Msg))
 	}
 	return nil, fmt.Errorf("no types for %s", meta.PkgPath)
+}
+
+// failure returns the go command's error about an import. Its cure for a missing package is to add
+// a module, and no cure for a missing folder of the module itself.
+func (i importer) failure(path, message string) error {
+	if module := i.meta.Module; module != nil && module.Main &&
+		strings.HasPrefix(message, "no required module provides package ") {
+		folder, inside := strings.CutPrefix(path, module.Path+"/")
+		_, err := os.Stat(filepath.Join(module.Dir, filepath.FromSlash(folder)))
+		if inside && errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("module %s has no folder %s", module.Path, folder)
+		}
+	}
+	return errors.New(message)
 }

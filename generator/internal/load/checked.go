@@ -1,10 +1,14 @@
 package load
 
 import (
+	"errors"
 	"go/ast"
+	"go/build"
+	"go/constant"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +37,8 @@ type Checked struct {
 // other than tests. If the package has a directive, FromChecked also reads the files of the
 // packages that it imports from the same module.
 //
-// Type errors in bodies are no errors of the root, and unused imports are none.
+// Type errors in bodies are no errors of the root, and unused imports are none. The packages are
+// checked again if a generated file lacks a constant of the next generation.
 func FromChecked(c Checked) *Program {
 	path, _, _ := strings.Cut(c.Types.Path(), " [") // a package with its tests is "p [p.test]"
 	prog := &Program{
@@ -72,10 +77,7 @@ func FromChecked(c Checked) *Program {
 		}
 	}
 	for _, err := range c.Errors {
-		unused := err.Soft && strings.HasSuffix(err.Msg, " and not used")
-		if !unused && pkg.declares(err.Pos) {
-			pkg.TypeErrors = append(pkg.TypeErrors, prog.typeError(err))
-		}
+		prog.noteError(pkg, err)
 	}
 	prog.Roots = []*Package{pkg}
 	prog.sources[c.Types.Path()] = pkg
@@ -85,7 +87,65 @@ func FromChecked(c Checked) *Program {
 	}
 	prog.dropGenerated(pkg)
 	prog.endless(pkg)
+	if slices.ContainsFunc(slices.Collect(maps.Values(prog.sources)), prog.outdated) {
+		prog.recheck(pkg, c.Types, map[*types.Package]bool{})
+	}
 	return prog
+}
+
+// outdated reports whether a constant of the next generation is missing, or has another value.
+func (p *Program) outdated(pkg *Package) bool {
+	for name, value := range p.generated(pkg).constants {
+		c, ok := pkg.Types.Scope().Lookup(name).(*types.Const)
+		if !ok || c.Val().Kind() != constant.String || constant.StringVal(c.Val()) != value {
+			return true
+		}
+	}
+	return false
+}
+
+// recheck checks a package of the module again, after those that it imports: all with the constants
+// of the next generation. Errors of imports stay as they are.
+func (p *Program) recheck(root *Package, of *types.Package, seen map[*types.Package]bool) {
+	pkg := p.sources[of.Path()]
+	if pkg == nil || seen[of] {
+		return
+	}
+	seen[of] = true
+	for _, imported := range of.Imports() {
+		p.recheck(root, imported, seen)
+	}
+	isImport := func(e TypeError) bool { return strings.HasPrefix(e.Message, "could not import ") }
+	var kept []TypeError
+	if pkg == root {
+		pkg.bodies = true
+		for _, e := range pkg.TypeErrors {
+			if isImport(e) {
+				kept = append(kept, e)
+			}
+		}
+	} else if found, err := build.ImportDir(pkg.Dir, 0); err == nil {
+		pkg.Files, pkg.generated = nil, nil // files without exported names count as well
+		for _, name := range found.GoFiles {
+			p.parseFile(pkg, filepath.Join(pkg.Dir, name), &pkg.Files)
+		}
+	}
+	pkg.TypeErrors = nil
+	p.check(pkg, known{p}, nil)
+	if pkg == root {
+		kept = append(kept, slices.DeleteFunc(pkg.TypeErrors, isImport)...)
+	}
+	pkg.TypeErrors = kept
+}
+
+// known imports the packages of a program.
+type known struct{ *Program }
+
+func (k known) Import(path string) (*types.Package, error) {
+	if pkg := k.types[path]; pkg != nil && pkg.Complete() {
+		return pkg, nil
+	}
+	return nil, errors.New("it is not loaded")
 }
 
 // filename is the cleaned name of the file that has the position.

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"fmt"
+	"go/token"
 	"maps"
 	"os"
 	"path"
@@ -8,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // Owners returns the packages that declare the typed clients which packages of the program import.
@@ -35,6 +39,63 @@ func (p *Program) Owners() (owners []*Package, missing []string) {
 		return strings.Compare(a.Path, b.Path)
 	})
 	return owners, slices.Sorted(maps.Keys(lacking))
+}
+
+// ClientFile is the file of the typed client of a package, or "".
+func (p *Program) ClientFile(owner *Package) string {
+	dir := p.generated(owner).client
+	if !model.IsClientDir(dir) || !token.IsIdentifier(path.Base(dir)) || owner.Name == "main" {
+		return ""
+	}
+	return filepath.Join(owner.Dir, filepath.FromSlash(dir), model.ClientFile)
+}
+
+// EmptyClient returns a file that stands for the missing client of a package with findings, or nil
+// if the client exists. The file imports the package, as the client will: its importers have the
+// findings about the package, and a cycle of imports is one before the first generation.
+func (p *Program) EmptyClient(owner *Package) []byte {
+	file := p.ClientFile(owner)
+	if _, err := os.Stat(file); file == "" || err == nil {
+		return nil
+	}
+	return fmt.Appendf(nil, "package %s\n\nimport _ %q\n", filepath.Base(filepath.Dir(file)),
+		owner.Path)
+}
+
+// owner returns the package for whose typed client an empty file stands, or nil.
+func (p *Program) owner(client *Package) *Package {
+	if client == nil || len(client.Files) != 1 || !client.Files[0].TypedClient() ||
+		len(client.Files[0].Syntax.Decls) != 1 || p.overlay[client.Files[0].Path] == nil {
+		return nil
+	}
+	path, _ := strconv.Unquote(client.Files[0].Syntax.Imports[0].Path.Value)
+	return p.sources[path]
+}
+
+// emptyClients replaces the errors of a package about the names of empty clients: by one at the
+// import, unless the owner of the client has errors itself.
+func (p *Program) emptyClients(pkg *Package) {
+	for _, f := range pkg.Files {
+		for _, spec := range f.Syntax.Imports {
+			client, err := strconv.Unquote(spec.Path.Value)
+			owner := p.owner(p.sources[client])
+			if err != nil || owner == nil {
+				continue
+			}
+			pkg.TypeErrors = slices.DeleteFunc(pkg.TypeErrors, func(e TypeError) bool {
+				return e.Qualified
+			})
+			if !slices.ContainsFunc(p.Imports(owner), func(of *Package) bool {
+				return of.Local && len(of.Syntax)+len(of.TypeErrors) > 0
+			}) {
+				pkg.TypeErrors = append(pkg.TypeErrors, TypeError{
+					Pos: p.Position(spec.Pos(), spec.End()),
+					Message: fmt.Sprintf("could not import %s (package %s has findings: "+
+						"run mcpgen check %[2]s)", client, owner.Path),
+				})
+			}
+		}
+	}
 }
 
 // lacks reports whether a package does not exist, or is a typed client.

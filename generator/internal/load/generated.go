@@ -92,11 +92,13 @@ func (p *Program) generated(pkg *Package) generated {
 	return *g
 }
 
-// declares reports whether the generated file declares a name.
-func (g generated) declares(name string) bool {
-	_, ok := g.constants[name]
-	return ok || slices.Contains(g.tokens, name) || slices.Contains(g.funcs, name)
+// names are those that the generated file declares.
+func (g generated) names() []string {
+	return slices.Concat(slices.Collect(maps.Keys(g.constants)), g.tokens, g.funcs)
 }
+
+// declares reports whether the generated file declares a name.
+func (g generated) declares(name string) bool { return slices.Contains(g.names(), name) }
 
 // stand returns a file that stands for the generated one: with its constants, and the types of
 // tokens. It is nil without these.

@@ -23,6 +23,9 @@ type Options struct {
 	Env      []string // the go command's environment; nil is the process's own
 	// Overlay has the content of files, by their absolute paths, in place of that on the disk.
 	Overlay map[string][]byte
+	// Bodies is whether the bodies of funcs of the roots are checked as well. Errors in them are no
+	// errors of the roots.
+	Bodies bool
 }
 
 // ErrNoPackages is wrapped by the Error of patterns that match nothing.
@@ -101,7 +104,9 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		if err := usable(root); err != nil {
 			return nil, &Error{err}
 		}
-		prog.Roots = append(prog.Roots, c.source(root))
+		pkg := c.source(root)
+		pkg.bodies = o.Bodies
+		prog.Roots = append(prog.Roots, pkg)
 	}
 	if len(prog.Roots) == 0 {
 		return nil, &Error{fmt.Errorf("%w match %s", ErrNoPackages, strings.Join(patterns, " "))}

@@ -71,12 +71,13 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
 	Foreign []string
-	// Named are directories of the same module from which Scope has read only the package's name.
+	// Named are directories of the same module from which Scope has read only declared names.
 	Named []string
 
 	meta      *packages.Package
 	generated *generated
 	goVersion string // "go1.26"; empty if it is unknown
+	bodies    bool   // Info has the bodies of funcs
 }
 
 // File is one source file of the author.

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,13 +23,12 @@ import (
 // any system.
 type Scope struct {
 	Names   map[string]model.Position // package-level names, and where they are declared
-	Imports []string                  // names that imports bind in any of the files, sorted
+	Imports []model.Import            // by name: those of each import in each of the files
 }
 
 // Scope reads what the package declares.
 func (p *Program) Scope(pkg *Package) Scope {
 	s := Scope{Names: map[string]model.Position{}}
-	imports := map[string]bool{}
 	visit := func(file *ast.File) {
 		for _, id := range declared(file) {
 			place := p.Position(id.Pos(), id.End())
@@ -39,8 +37,10 @@ func (p *Program) Scope(pkg *Package) Scope {
 			}
 		}
 		for _, spec := range file.Imports {
+			place := p.Position(spec.Pos(), spec.End())
+			dot := spec.Name != nil && spec.Name.Name == "."
 			for _, name := range p.imported(pkg, spec) {
-				imports[name] = true
+				s.Imports = append(s.Imports, model.Import{Name: name, Dot: dot, Pos: place})
 			}
 		}
 	}
@@ -65,7 +65,9 @@ func (p *Program) Scope(pkg *Package) Scope {
 			visit(f)
 		}
 	}
-	s.Imports = slices.Sorted(maps.Keys(imports))
+	slices.SortStableFunc(s.Imports, func(a, b model.Import) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	return s
 }
 
@@ -96,9 +98,10 @@ func declared(file *ast.File) []*ast.Ident {
 
 var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
 
-// imported are the names that an import in a file of pkg binds: one, or all exported ones for a dot
-// import. A package that only a test imports may not be loaded: its name is read from its source if
-// it is in the same module, and is otherwise the end of its path.
+// imported are the names that an import in a file of pkg declares: one, or all exported ones for a
+// dot import, with those of a generated file that does not exist yet. A package that only a test
+// imports may not be loaded: its names are read from its source if it is in the same module.
+// Otherwise its name is the end of its path.
 func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	target, err := strconv.Unquote(spec.Path.Value)
 	if err != nil {
@@ -108,15 +111,13 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 	if imports(pkg, spec.Path.Value) {
 		loaded = p.types[target]
 	}
+	dot := spec.Name != nil && spec.Name.Name == "."
 	switch {
+	case dot && loaded != nil:
+		return p.exported(loaded.Scope().Names(), p.sources[target])
+	case dot:
 	case spec.Name != nil && spec.Name.Name == "_":
 		return nil
-	case spec.Name != nil && spec.Name.Name == ".":
-		if loaded == nil {
-			return nil
-		}
-		unexported := func(name string) bool { return !token.IsExported(name) }
-		return slices.DeleteFunc(loaded.Scope().Names(), unexported)
 	case spec.Name != nil:
 		return []string{spec.Name.Name}
 	case loaded != nil:
@@ -126,14 +127,42 @@ func (p *Program) imported(pkg *Package, spec *ast.ImportSpec) []string {
 		dir := filepath.Join(filepath.Dir(pkg.GoMod), filepath.FromSlash(rel))
 		if found, err := build.ImportDir(dir, 0); err == nil {
 			pkg.Named = append(pkg.Named, dir)
+			if dot {
+				return p.unloaded(&Package{Dir: dir, Local: true}, found.GoFiles)
+			}
 			return []string{found.Name}
 		}
+	}
+	if dot {
+		return nil
 	}
 	base := path.Base(target)
 	if majorVersion.MatchString(base) {
 		base = path.Base(path.Dir(target))
 	}
 	return []string{base}
+}
+
+// exported are the exported ones of the names that a package declares, and of those that its
+// generated file declares if the package was read from source.
+func (p *Program) exported(names []string, source *Package) []string {
+	if source != nil {
+		names = slices.Concat(names, p.generated(source).names())
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return !token.IsExported(name) })
+}
+
+// unloaded are the exported names of a package with some files, which it reads.
+func (p *Program) unloaded(pkg *Package, files []string) (names []string) {
+	for _, name := range files {
+		p.parseFile(pkg, filepath.Join(pkg.Dir, name), &pkg.Files)
+	}
+	for _, f := range pkg.Files {
+		for _, id := range declared(f.Syntax) {
+			names = append(names, id.Name)
+		}
+	}
+	return p.exported(names, pkg)
 }
 
 // imports reports whether a file of the package, tests left aside, imports the quoted path.

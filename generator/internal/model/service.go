@@ -28,12 +28,19 @@ type Service struct {
 	Quiet       bool           // no handler can log to clients
 	// package-level names that the author's own files declare, tests of the package included, sorted
 	Scope []string
-	// names that imports bind in those files, sorted: no package-level name may equal one
-	Imports       []string
+	// by name: those of each import in those files; no package-level name may equal one
+	Imports       []Import
 	CompileGuards []CompileGuard // what the compiler watches over, in the order it is written
 	HashInputs    HashInputs     // what the generated test watches over
 	Proof         *Proof         // what mcpgen prove has recorded; nil without a record
 	Declared      []Position     // where each name of Scope is declared, in the same order
+}
+
+// Import is a name that an import declares in a file.
+type Import struct {
+	Name string
+	Dot  bool // the name is one of the imported package
+	Pos  Position
 }
 
 // Server holds the values of //mcp:server.

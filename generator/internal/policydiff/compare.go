@@ -13,7 +13,7 @@ type Kind string
 
 // The kinds of changes.
 const (
-	Widened  Kind = "widened"  // some callers may do more
+	Widened  Kind = "widened"  // some callers may do or read more
 	Narrowed Kind = "narrowed" // some callers may do less
 	Added    Kind = "added"    // a tool, prompt, resource or value is new
 	Removed  Kind = "removed"  // it no longer exists

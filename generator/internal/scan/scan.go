@@ -136,7 +136,7 @@ type scanner struct {
 	// nullOptional is optional=null of //mcp:server.
 	nullOptional bool
 	files        []string                      // schemas by hand, relative to the package
-	edited       map[*types.Var]directive.Span // the last //mcp:param of each field
+	edited       map[*types.Var]directive.Span // //mcp:param of fields, of one handler
 	texts        []*types.Const                // constants that directives name
 	// prompts and resources whose arguments are not all known, by name and URI
 	partial   map[string]bool

@@ -169,7 +169,7 @@ func (s *scanner) foreign(in, out []*types.Var) (wrong, cure string) {
 				name = "CallToolRequest"
 			}
 			return "mcp." + name + " by value", "write *mcp." + name
-		case pkg.Path() != sdkPath && pkg.Scope().Lookup("CallToolResult") != nil:
+		case isOtherSDK(pkg):
 			other, sdk = append(other, pkg.Name()+"."+name), pkg.Path()
 		}
 	}
@@ -177,8 +177,16 @@ func (s *scanner) foreign(in, out []*types.Var) (wrong, cure string) {
 		return "", ""
 	}
 	return strings.Join(other, " and ") + " of " + sdk + ", which is another SDK",
-		"return *mcp.CallToolResult of " + sdkPath + ", a string or a struct; and take a struct, " +
-			"plain parameters, or args map[string]any with //mcp:schema input=FILE"
+		"return *mcp.CallToolResult of " + sdkPath + ", a string or a struct; and take a " +
+			"context.Context, then a struct, plain parameters, or args map[string]any with " +
+			"//mcp:schema input=FILE"
+}
+
+// isOtherSDK recognises an MCP SDK by the type of its results. ToolResponse, the name in
+// mcp-golang, is also one in libraries for models.
+func isOtherSDK(pkg *types.Package) bool {
+	return pkg.Path() != sdkPath && (pkg.Scope().Lookup("CallToolResult") != nil ||
+		pkg.Scope().Lookup("ToolResponse") != nil && strings.Contains(pkg.Name(), "mcp"))
 }
 
 // isText reports a string type that encoding/json writes as the string itself.
@@ -261,17 +269,20 @@ func (t *reading) unreadable() bool {
 // signature fills the tool's input and output from the handler's signature, or reports why it
 // cannot serve.
 func (t *reading) signature() {
+	if wrong, cure := t.foreign(t.inputs(), vars(t.decl.Func.Signature().Results())); wrong != "" {
+		t.reject(diag.BadShape, cure, "%s has %s", t, wrong)
+		return
+	}
 	in, out, ok := t.callable()
 	if !ok {
 		return
 	}
-	if wrong, cure := t.foreign(in, out); wrong != "" {
-		t.reject(diag.BadShape, cure, "%s has %s", t, wrong)
-		return
-	}
 	t.edit(in, out)
-	defer t.walker.Edit(nil)
-	defer t.omitted()
+	defer func() {
+		t.omitted()
+		t.walker.Edit(nil)
+		clear(t.edited)
+	}()
 	switch {
 	case len(in) > 0 && isRequest(in[0].Type()):
 		if len(in) != 2 || len(out) != 2 || !isResult(out[0].Type()) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
@@ -70,4 +71,42 @@ func Printable(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// maxLine is the longest line of a server that is written as one.
+const maxLine = 1 << 16
+
+// labelled writes whole lines, each with the label of a server, as [Printable] text.
+type labelled struct {
+	to   io.Writer
+	mu   sync.Mutex
+	rest []byte // of a line without an end
+}
+
+func (l *labelled) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, ended := bytes.Cut(l.rest, []byte("\n"))
+		if !ended && len(line) < maxLine {
+			return len(p), nil
+		}
+		l.rest = rest
+		l.print(line)
+	}
+}
+
+func (l *labelled) print(line []byte) {
+	fmt.Fprintf(l.to, "server: %s\n", Printable(strings.TrimSuffix(string(line), "\r")))
+}
+
+// flush writes a last line without an end.
+func (l *labelled) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.rest) > 0 {
+		l.print(l.rest)
+	}
+	l.rest = nil
 }

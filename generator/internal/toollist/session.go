@@ -19,6 +19,7 @@ import (
 type Session struct {
 	session  *mcp.ClientSession
 	tap      *tap
+	log      *labelled    // nil for a server over HTTP
 	client   *http.Client // nil for a stdio server
 	endpoint string
 }
@@ -28,13 +29,19 @@ var (
 	extensions     = map[string]any{tasksExtension: map[string]any{}}
 )
 
-// Start starts a program that is a stdio server. Close ends it.
+// Start starts a program that is a stdio server. Close ends it. A line that the program writes to
+// its standard error begins with "server: " in stderr.
 func Start(ctx context.Context, stderr io.Writer, name string, args ...string) (*Session, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stderr = stderr
+	log := &labelled{to: stderr}
+	cmd.Stderr = log
 	cmd.WaitDelay = time.Second
 	tap := &tap{Transport: &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}}
-	return tap.open(ctx, &Session{tap: tap}, tap)
+	s, err := tap.open(ctx, &Session{tap: tap, log: log}, tap)
+	if err != nil {
+		log.flush()
+	}
+	return s, err
 }
 
 // Dial connects to a server over HTTP. The headers go to the URL's own scheme and host only.
@@ -106,7 +113,12 @@ func (t *tap) open(ctx context.Context, s *Session, transport mcp.Transport) (*S
 }
 
 // Close ends the connection, and the program.
-func (s *Session) Close() { _ = s.session.Close() }
+func (s *Session) Close() {
+	_ = s.session.Close()
+	if s.log != nil {
+		s.log.flush()
+	}
+}
 
 // Call calls a tool. The structured content of the result is a json.RawMessage as it was sent, or
 // nil. If the call becomes a task, it waits for the result, and progress gets the task's messages.

@@ -29,9 +29,10 @@ func Guarded(
 		return nil, err
 	}
 	rules["delete_issue"] = byName["delete_issue"]
-	greet := byName["reads"]
-	greet.Prompt = "greet" // for a resource or template: Resource, with its URI
-	rules["prompt greet"] = greet
+	greet, day := byName["reads"], byName["reads"]
+	greet.Prompt = "greet"
+	day.Resource = "log://{day}" // the URI of a resource, or of a template
+	rules["prompt greet"], rules["log of a day"] = greet, day
 	return runtime.Adopt(old, runtime.Options{
 		Identity: identity.Bearer(verify),
 		Adopt:    runtime.AdoptOptions{Replace: true},
