@@ -638,6 +638,10 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 		"type N int\nfunc (*N) UnmarshalJSON([]byte) error { return nil }\n" +
 			"type Root struct { A []N }": "use a type without the method, write //mcp:type p.N " +
 			"schema=integer in the package doc, " + ByHand,
+		"type N int\nfunc (*N) UnmarshalJSON([]byte) error { return nil }\n" +
+			"func (N) MarshalJSON() ([]byte, error) { return nil, nil }\n" +
+			"type Root struct { A []N }": "use a type without the method, write //mcp:type p.N " +
+			"schema=string in the package doc, " + ByHand,
 		"type UUID struct{ hi, lo int }\nfunc (*UUID) UnmarshalJSON([]byte) error { return nil }\n" +
 			"type Root struct { A []UUID }": "use a type without the method, " + ByHand,
 	} {
