@@ -196,7 +196,10 @@ func (p *pass) form(n *types.Named) string {
 		case info&types.IsBoolean != 0:
 			return "boolean"
 		case info&types.IsInteger != 0:
-			return "integer"
+			// An integer that writes itself is mostly the name of a constant.
+			if !p.has(n, marshalJSON, byPointer) {
+				return "integer"
+			}
 		case info&types.IsNumeric != 0:
 			return "number"
 		}

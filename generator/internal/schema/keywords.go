@@ -286,13 +286,34 @@ func (k keywords) typed(s *jsonschema.Schema, list []element) {
 		kind = k.resolve(s).Type
 	}
 	v := values{keywords: k, named: s.Enum}
-	for _, e := range list {
-		if e.flag {
-			k.unknown(e)
+	for i := 0; i < len(list); i++ {
+		e := list[i]
+		if !e.flag {
+			v.set(s, kind, e)
 			continue
 		}
-		v.set(s, kind, e)
+		for k.prose(e) && i+1 < len(list) && list[i+1].after == e.after && k.prose(list[i+1]) {
+			i++
+			e.key += "," + list[i].key
+		}
+		k.unknown(e)
 	}
+}
+
+// prose reports whether an element is the text of a description behind one of its commas, and
+// resembles no key. All such elements of a description have one finding.
+func (k keywords) prose(e element) bool {
+	return e.flag && e.text != "" && strings.HasPrefix(e.after, "description=") &&
+		!knownKey(e.key) && k.near(e) == ""
+}
+
+// near returns the key that an element without a key may mean, or "".
+func (k keywords) near(e element) string {
+	key := strings.TrimSpace(e.key)
+	if near := k.abbreviated(key); near != "" {
+		return near
+	}
+	return nearest(key)
 }
 
 // unknown reports an element that is no key of the grammar.
@@ -312,12 +333,7 @@ func (k keywords) unknown(e element) {
 			strings.TrimSpace(e.text)), "the jsonschema tag has no key %q", e.key)
 	default:
 		cure := `write \\, for a comma within a value`
-		key := strings.TrimSpace(e.key)
-		near := k.abbreviated(key)
-		if near == "" {
-			near = nearest(key)
-		}
-		if near != "" {
+		if near := k.near(e); near != "" {
 			cure = fmt.Sprintf("did you mean %s? A comma within a value is written %s", near, `\\,`)
 		}
 		k.bad(cure, "the jsonschema tag has no key %q", e.key)

@@ -385,6 +385,12 @@ func TestTagsThatCannotBeMeantAreProblems(t *testing.T) {
 			"the jsonschema tag has no key \"minlength\"", "did you mean minLength?"},
 		{"A string `jsonschema:\"enum=x,title=a,b\"`", "the jsonschema tag has no key \"b\"",
 			`write \\, for a comma`},
+		{"A string `jsonschema:\"description=a (b, c, d),maxLength=9\"`",
+			"the jsonschema tag has no key \" c, d)\"", `write \\, for a comma`},
+		{"A string `jsonschema:\"description=a, b, minlength, c\"`",
+			"the jsonschema tag has no key \" b\"", `write \\, for a comma`},
+		{"A string `jsonschema:\"description=a,b,title=c,d\"`",
+			"the jsonschema tag has no key \"b\"", `write \\, for a comma`},
 		{"A int `jsonschema:\"minimum 3\"`",
 			"the jsonschema tag \"minimum 3\" has no key, so it is the description",
 			"write minimum=3; write a description in the field's comment"},
@@ -632,6 +638,10 @@ func TestTheCureForATypeWithMethodsFitsItsPlace(t *testing.T) {
 		"type N int\nfunc (*N) UnmarshalJSON([]byte) error { return nil }\n" +
 			"type Root struct { A []N }": "use a type without the method, write //mcp:type p.N " +
 			"schema=integer in the package doc, " + ByHand,
+		"type N int\nfunc (*N) UnmarshalJSON([]byte) error { return nil }\n" +
+			"func (N) MarshalJSON() ([]byte, error) { return nil, nil }\n" +
+			"type Root struct { A []N }": "use a type without the method, write //mcp:type p.N " +
+			"schema=string in the package doc, " + ByHand,
 		"type UUID struct{ hi, lo int }\nfunc (*UUID) UnmarshalJSON([]byte) error { return nil }\n" +
 			"type Root struct { A []UUID }": "use a type without the method, " + ByHand,
 	} {

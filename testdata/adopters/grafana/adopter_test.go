@@ -108,9 +108,11 @@ var calls = []struct {
 }{
 	{tool: "search_dashboards", args: `{"query":"cpu","limit":1}`},
 	{tool: "search_folders", args: `{"query":"ops"}`},
+	{tool: "search_folders", args: `{}`},
 	{tool: "create_folder", args: `{"title":"Lab","uid":"lab"}`},
 	{tool: "create_folder", args: `{"title":""}`, fails: true},
 	{tool: "list_teams", args: `{"query":"comp"}`},
+	{tool: "list_teams", args: `{}`},
 	{tool: "list_users_by_org", args: `{}`},
 	{tool: "list_all_roles", args: `{"delegatableOnly":true}`},
 	{tool: "list_all_roles", args: `{}`},

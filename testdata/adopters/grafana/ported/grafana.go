@@ -2,7 +2,7 @@
 // the types of the original. So the generated files have descriptions of it, which are Copyright
 // Grafana Labs, under the Apache License 2.0.
 //
-//mcp:server name=mcp-grafana version=1.3.0
+//mcp:server name=mcp-grafana version=1.3.0 required=tags
 //mcp:default minrole=Viewer output=none
 package ported
 

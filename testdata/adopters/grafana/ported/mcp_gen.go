@@ -64,7 +64,7 @@ const (
 func Toolset(grafana *Grafana) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/grafana/ported",
-		Manifest: "sha256:e46e46d22b97486c17fb9832557367a945c1aca68ff48879e5597e7985607d88",
+		Manifest: "sha256:458221243ca93f92f60d264f06898c8d3b925008de90f758a93e534342c80eb7",
 		Server:   toolset.ServerInfo{Name: "mcp-grafana", Version: "1.3.0"},
 		Table: access.Table{
 			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
@@ -885,7 +885,7 @@ func decodeToolsListTeamRolesParams(r *decode.Reader, v *tools.ListTeamRolesPara
 }
 
 func decodeToolsListTeamsParams(r *decode.Reader, v *tools.ListTeamsParams) {
-	o := r.Object(1, "query")
+	o := r.Object(0, "query")
 	for o.Next() {
 		switch o.Property {
 		case 0: // query
@@ -907,7 +907,7 @@ func decodeToolsListUserRolesParams(r *decode.Reader, v *tools.ListUserRolesPara
 func decodeToolsSearchDashboardsParams(r *decode.Reader, v *tools.SearchDashboardsParams) {
 	v.Limit = 50
 	v.Page = 1
-	o := r.Object(1, "query", "limit", "page")
+	o := r.Object(0, "query", "limit", "page")
 	for o.Next() {
 		switch o.Property {
 		case 0: // query
@@ -921,7 +921,7 @@ func decodeToolsSearchDashboardsParams(r *decode.Reader, v *tools.SearchDashboar
 }
 
 func decodeToolsSearchFoldersParams(r *decode.Reader, v *tools.SearchFoldersParams) {
-	o := r.Object(1, "query")
+	o := r.Object(0, "query")
 	for o.Next() {
 		switch o.Property {
 		case 0: // query
@@ -931,7 +931,7 @@ func decodeToolsSearchFoldersParams(r *decode.Reader, v *tools.SearchFoldersPara
 }
 
 func decodeToolsUpdateAnnotationInput(r *decode.Reader, v *tools.UpdateAnnotationInput) {
-	o := r.Object(1, "id", "text", "time", "timeEnd", "tags", "data")
+	o := r.Object(0, "id", "text", "time", "timeEnd", "tags", "data")
 	for o.Next() {
 		switch o.Property {
 		case 0: // id
@@ -997,7 +997,7 @@ func decodeDeeplinkProvisioningPreview(r *decode.Reader, v *tools.DeeplinkProvis
 }
 
 func decodeTimeRange(r *decode.Reader, v *tools.TimeRange) {
-	o := r.Object(2, "from", "to")
+	o := r.Object(0, "from", "to")
 	for o.Next() {
 		switch o.Property {
 		case 0: // from
@@ -1044,7 +1044,7 @@ const (
 	toolsCreateFolderParamsSchema           = `{"properties":{"title":{"type":"string","description":"The title of the folder."},"uid":{"type":"string","description":"Optional folder UID. If omitted, Grafana will generate one."},"parentUid":{"type":"string","description":"Optional parent folder UID. If set, the folder will be created under this parent."}},"additionalProperties":false,"type":"object","required":["title"]}`
 	toolsCreateSnapshotParamsSchema         = `{"properties":{"dashboard":{"type":"object","description":"Complete dashboard model to snapshot (as returned by Grafana dashboard APIs)"},"name":{"type":"string","description":"Optional snapshot name"},"expires":{"type":"integer","description":"Snapshot expiration in seconds (e.g. 3600 for 1 hour)"},"external":{"type":"boolean","description":"Store snapshot on external server. Requires key and deleteKey when true"},"key":{"type":"string","description":"Custom snapshot key. Required when external is true"},"deleteKey":{"type":"string","description":"Secret key for deleting external snapshots. Required when external is true"}},"additionalProperties":false,"type":"object","required":["dashboard"]}`
 	toolsDeleteSnapshotParamsSchema         = `{"properties":{"key":{"type":"string","description":"Snapshot key to delete"}},"additionalProperties":false,"type":"object","required":["key"]}`
-	toolsGenerateDeeplinkParamsSchema       = `{"properties":{"resourceType":{"type":"string","description":"Type of resource: dashboard, panel, or explore"},"dashboardUid":{"type":"string","description":"Dashboard UID (for stored dashboards). Mutually exclusive with provisioningPreview for dashboard and panel types."},"provisioningPreview":{"properties":{"repo":{"type":"string","description":"Provisioning repository slug. List repositories via list_provisioning_repositories if unknown."},"path":{"type":"string","description":"Path to the dashboard file within the repository, relative to its root."},"ref":{"type":"string","description":"Branch or commit SHA. Defaults to the repository's main branch when omitted."},"pullRequestUrl":{"type":"string","description":"Upstream pull request URL to surface in Grafana's preview banner."}},"additionalProperties":false,"type":"object","required":["repo","path"],"description":"Identifies a dashboard staged on a provisioning repository branch (e.g. a git-sync PR preview). Mutually exclusive with dashboardUid for dashboard and panel types."},"datasourceUid":{"type":"string","description":"Datasource UID (required for explore type)"},"panelId":{"type":"integer","description":"Panel ID (required for panel type)"},"queries":{"items":{"type":"object"},"type":"array","description":"List of query objects for explore links (e.g. [{\"refId\":\"A\",\"expr\":\"up\"}])"},"queryParams":{"additionalProperties":{"type":"string"},"type":"object","description":"Additional URL query parameters (for dashboard/panel types)"},"timeRange":{"properties":{"from":{"type":"string","description":"Start time (e.g., 'now-1h')"},"to":{"type":"string","description":"End time (e.g., 'now')"}},"additionalProperties":false,"type":"object","required":["from","to"],"description":"Time range for the link"},"shorten":{"type":"boolean","description":"If true, try to shorten the generated URL to /goto/<uid>. If shortening fails, return the original deeplink."}},"additionalProperties":false,"type":"object","required":["resourceType"]}`
+	toolsGenerateDeeplinkParamsSchema       = `{"properties":{"resourceType":{"type":"string","description":"Type of resource: dashboard, panel, or explore"},"dashboardUid":{"type":"string","description":"Dashboard UID (for stored dashboards). Mutually exclusive with provisioningPreview for dashboard and panel types."},"provisioningPreview":{"properties":{"repo":{"type":"string","description":"Provisioning repository slug. List repositories via list_provisioning_repositories if unknown."},"path":{"type":"string","description":"Path to the dashboard file within the repository, relative to its root."},"ref":{"type":"string","description":"Branch or commit SHA. Defaults to the repository's main branch when omitted."},"pullRequestUrl":{"type":"string","description":"Upstream pull request URL to surface in Grafana's preview banner."}},"additionalProperties":false,"type":"object","required":["repo","path"],"description":"Identifies a dashboard staged on a provisioning repository branch (e.g. a git-sync PR preview). Mutually exclusive with dashboardUid for dashboard and panel types."},"datasourceUid":{"type":"string","description":"Datasource UID (required for explore type)"},"panelId":{"type":"integer","description":"Panel ID (required for panel type)"},"queries":{"items":{"type":"object"},"type":"array","description":"List of query objects for explore links (e.g. [{\"refId\":\"A\",\"expr\":\"up\"}])"},"queryParams":{"additionalProperties":{"type":"string"},"type":"object","description":"Additional URL query parameters (for dashboard/panel types)"},"timeRange":{"properties":{"from":{"type":"string","description":"Start time (e.g., 'now-1h')"},"to":{"type":"string","description":"End time (e.g., 'now')"}},"additionalProperties":false,"type":"object","description":"Time range for the link"},"shorten":{"type":"boolean","description":"If true, try to shorten the generated URL to /goto/<uid>. If shortening fails, return the original deeplink."}},"additionalProperties":false,"type":"object","required":["resourceType"]}`
 	toolsGetAnnotationTagsInputSchema       = `{"properties":{"tag":{"type":"string","description":"Optional filter by tag name"},"limit":{"type":"string","description":"Max results, default 100"}},"additionalProperties":false,"type":"object"}`
 	toolsGetAnnotationsInputSchema          = `{"properties":{"from":{"type":"integer","description":"Epoch ms start time"},"to":{"type":"integer","description":"Epoch ms end time"},"limit":{"type":"integer","description":"Max results default 100"},"alertUid":{"type":"string","description":"Filter by alert UID"},"dashboardUid":{"type":"string","description":"Filter by dashboard UID"},"panelId":{"type":"integer","description":"Filter by panel ID"},"userId":{"type":"integer","description":"Filter by creator user ID"},"type":{"type":"string","description":"annotation or alert"},"tags":{"items":{"type":"string"},"type":"array","description":"Filter by tags. Multiple tags allowed; use matchAny to control AND/OR logic"},"matchAny":{"type":"boolean","description":"If true, match any tag (OR). If false, match all tags (AND). Default: false"}},"additionalProperties":false,"type":"object"}`
 	toolsGetDashboardByUIDParamsSchema      = `{"properties":{"uid":{"type":"string","description":"The UID of the dashboard"}},"additionalProperties":false,"type":"object","required":["uid"]}`
@@ -1061,12 +1061,12 @@ const (
 	toolsListDatasourcesParamsSchema        = `{"properties":{"type":{"type":"string","description":"The type of datasources to search for. For example, 'prometheus', 'loki', 'tempo', etc..."},"name":{"type":"string","description":"Case-insensitive substring match on the datasource name. For example, 'prod' matches datasources named 'prometheus-prod-eu' and 'loki-prod-us'. Useful on instances with many datasources where filtering by type alone returns too many results."},"limit":{"type":"integer","description":"Maximum number of datasources to return (max 100)","default":50},"offset":{"type":"integer","description":"Number of datasources to skip for pagination","default":0}},"additionalProperties":false,"type":"object"}`
 	toolsListSnapshotsParamsSchema          = `{"properties":{"query":{"type":"string","description":"Optional search query for snapshot name"},"limit":{"type":"integer","description":"Maximum number of snapshots to return (Grafana defaults to 1000 when omitted)"}},"additionalProperties":false,"type":"object"}`
 	toolsListTeamRolesParamsSchema          = `{"properties":{"teamIds":{"items":{"type":"integer"},"type":"array","description":"Team ID(s) to get roles for. Can be a single team or multiple teams."}},"additionalProperties":false,"type":"object","required":["teamIds"]}`
-	toolsListTeamsParamsSchema              = `{"properties":{"query":{"type":"string","description":"The query to search for teams. Can be left empty to fetch all teams"}},"additionalProperties":false,"type":"object","required":["query"]}`
+	toolsListTeamsParamsSchema              = `{"properties":{"query":{"type":"string","description":"The query to search for teams. Can be left empty to fetch all teams"}},"additionalProperties":false,"type":"object"}`
 	toolsListUserRolesParamsSchema          = `{"properties":{"userIds":{"items":{"type":"integer"},"type":"array","description":"User ID(s) to get roles for. Can be a single user or multiple users."}},"additionalProperties":false,"type":"object","required":["userIds"]}`
 	noInputSchema                           = `{"properties":{},"additionalProperties":false,"type":"object"}`
-	toolsSearchDashboardsParamsSchema       = `{"properties":{"query":{"type":"string","description":"The query to search for"},"limit":{"type":"integer","description":"Maximum number of results to return (max 100)","default":50},"page":{"type":"integer","description":"Page number for pagination (1-indexed)","default":1}},"additionalProperties":false,"type":"object","required":["query"]}`
-	toolsSearchFoldersParamsSchema          = `{"properties":{"query":{"type":"string","description":"The query to search for"}},"additionalProperties":false,"type":"object","required":["query"]}`
-	toolsUpdateAnnotationInputSchema        = `{"properties":{"id":{"type":"integer","description":"Annotation ID to update"},"text":{"type":"string","description":"New annotation text"},"time":{"type":"integer","description":"New start time epoch ms"},"timeEnd":{"type":"integer","description":"New end time epoch ms"},"tags":{"items":{"type":"string"},"type":"array","description":"Tags to replace existing tags"},"data":{"type":"object","description":"Optional JSON payload"}},"additionalProperties":false,"type":"object","required":["id"]}`
+	toolsSearchDashboardsParamsSchema       = `{"properties":{"query":{"type":"string","description":"The query to search for"},"limit":{"type":"integer","description":"Maximum number of results to return (max 100)","default":50},"page":{"type":"integer","description":"Page number for pagination (1-indexed)","default":1}},"additionalProperties":false,"type":"object"}`
+	toolsSearchFoldersParamsSchema          = `{"properties":{"query":{"type":"string","description":"The query to search for"}},"additionalProperties":false,"type":"object"}`
+	toolsUpdateAnnotationInputSchema        = `{"properties":{"id":{"type":"integer","description":"Annotation ID to update"},"text":{"type":"string","description":"New annotation text"},"time":{"type":"integer","description":"New start time epoch ms"},"timeEnd":{"type":"integer","description":"New end time epoch ms"},"tags":{"items":{"type":"string"},"type":"array","description":"Tags to replace existing tags"},"data":{"type":"object","description":"Optional JSON payload"}},"additionalProperties":false,"type":"object"}`
 	toolsUpdateDashboardParamsSchema        = `{"properties":{"dashboard":{"type":"object","description":"The full dashboard JSON. Use for creating new dashboards or complete updates. Saved dashboard annotation queries/definitions live in 'annotations.list' inside this JSON; they are different from annotation events created with create_annotation. Large dashboards consume significant context - consider using patches for small changes."},"uid":{"type":"string","description":"UID of existing dashboard to update. Must be used together with 'operations'. Providing 'uid' without 'operations' will fail."},"operations":{"items":{"properties":{"op":{"type":"string","description":"Operation type: 'replace', 'add', 'remove'"},"path":{"type":"string","description":"JSONPath to the property to modify. Supports: '$.title', '$.panels[0].title', '$.panels[0].targets[0].expr', '$.panels[1].targets[0].datasource', '$.templating.list/-' (append a variable), '$.annotations.list/-' (append a saved dashboard annotation query/definition). For appending to arrays, use '/- ' syntax: '$.panels/- ' (append to panels array) or '$.panels[2]/- ' (append to nested array at index 2)."},"value":{"description":"New value for replace/add operations. When adding a saved dashboard annotation query/definition, append an object to '$.annotations.list' rather than calling create_annotation."}},"additionalProperties":false,"type":"object","required":["op","path"],"description":"Represents a single patch operation"},"type":"array","description":"Array of patch operations for targeted updates. More efficient than full dashboard JSON for small changes. Common paths: '$.templating.list/-' to add a variable, '$.annotations.list/-' to add a saved dashboard annotation query/definition, '$.panels[0].targets[0].expr' to replace a panel query."},"folderUid":{"type":"string","description":"The UID of the dashboard's folder"},"message":{"type":"string","description":"Set a commit message for the version history"},"overwrite":{"type":"boolean","description":"Overwrite the dashboard if it exists. Otherwise create one"},"userId":{"type":"integer","description":"ID of the user making the change"}},"additionalProperties":false,"type":"object"}`
 	toolsUserInfoParamsSchema               = `{"properties":{},"additionalProperties":false,"type":"object"}`
 )

@@ -17,8 +17,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:7c5e166eb529400f62a6f7b131126866",
-		Code:   "2:d389f5f37283011f63d987b46961ffb3",
+		Source: "2:6b09e72883992ee9e0f879fad2c6c0d1",
+		Code:   "2:2cc243c41c9e23d71adcc76a7a45b1cc",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",
