@@ -39,7 +39,19 @@ var endlessTypes = map[string]string{
 		"type Number[T any] = int",
 	"finite, aliases": "type A[T any] struct { X int; Next *A[struct{ X []Number[T] }] }\n" +
 		"type Number[T any] = int",
+	"finite, deep":   deepTypes(),
 	"finite, nested": "type A[T any] struct { B *B[[]T] }\ntype B[T any] struct { X *B[T] }",
+}
+
+// deepTypes declares a chain of types, each of which has the next one in two ways: a walk that reads
+// both ways anew at each level does not end in the time of a test.
+func deepTypes() string {
+	var b strings.Builder
+	b.WriteString("type A[T any] struct { L *B0; M map[string]B0 }\n")
+	for i := range 40 {
+		fmt.Fprintf(&b, "type B%d struct { L *B%d; M map[string]B%[2]d }\n", i, i+1)
+	}
+	return b.String() + "type B40 struct { X int }"
 }
 
 // randomTypes declares types A to D with one parameter or two. Each value of them can be finite.
@@ -118,7 +130,8 @@ func TestTypesWithoutEndAreTheCompilers(t *testing.T) {
 		sources[fmt.Sprint("random ", i)] = randomTypes(r)
 	}
 	const handler = "package p\n\nimport \"context\"\n\n//mcp:tool public\n" +
-		"func Walk(ctx context.Context, in struct{ X *A[int] }) error { return nil }\n"
+		"func Walk(ctx context.Context, in In) (In, error) { return in, nil }\n" +
+		"\ntype In struct{ X *A[int] }\n\n"
 	var files []txtar.File
 	folders := map[string]string{}
 	add := func(name, text string) {

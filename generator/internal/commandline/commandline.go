@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -26,7 +27,8 @@ var ErrFindings = errors.New("findings")
 // repositoryVariables are the variables of git that name a repository or a part of one, as
 // git rev-parse --local-env-vars has them. Git sets them in hooks: in a linked worktree, GIT_DIR
 // without GIT_WORK_TREE makes each folder the root. Left out are variables with settings, such as
-// GIT_CONFIG_COUNT: private modules may need them.
+// GIT_CONFIG_COUNT: private modules may need them. In a pre-receive hook, GIT_QUARANTINE_PATH is set,
+// and the pushed commits are where the variables of objects point.
 var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
 	"GIT_CONFIG", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
 	"GIT_INTERNAL_SUPER_PREFIX", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",
@@ -38,7 +40,9 @@ var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMM
 // The programs that the command starts find the git repository of their folder.
 func Run(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
 	for _, name := range repositoryVariables {
-		_ = os.Unsetenv(name) // it has no error for these names
+		if os.Getenv("GIT_QUARANTINE_PATH") == "" || !strings.Contains(name, "OBJECT_DIRECTOR") {
+			_ = os.Unsetenv(name) // it has no error for these names
+		}
 	}
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -101,7 +101,8 @@ func (p *Program) emptyClients(pkg *Package) {
 // lacks reports whether a package does not exist, or is a typed client.
 func (p *Program) lacks(path string) bool {
 	pkg := p.sources[path]
-	return p.types[path] == nil || pkg != nil && slices.ContainsFunc(pkg.Files, (*File).TypedClient)
+	return p.types[path] == nil || pkg != nil && (len(pkg.Syntax)+len(pkg.TypeErrors) > 0 ||
+		p.undefinedIn(path) || slices.ContainsFunc(pkg.Files, (*File).TypedClient))
 }
 
 // within returns the existing directory of a package in one of the modules, or "".
@@ -133,4 +134,15 @@ func (p *Program) importPaths() map[string]bool {
 		}
 	}
 	return paths
+}
+
+// undefinedIn reports whether a package that imports the path uses a name that it lacks.
+func (p *Program) undefinedIn(path string) bool {
+	for _, pkg := range p.sources {
+		if pkg.meta.Imports[path] != nil && slices.ContainsFunc(pkg.TypeErrors,
+			func(e TypeError) bool { return e.Undefined != "" }) {
+			return true
+		}
+	}
+	return false
 }

@@ -34,6 +34,7 @@ type pass struct {
 	depth    int // nesting of build
 	problems []Problem
 	places   map[*jsonschema.Schema]place // of the properties
+	again    map[string]bool              // the keys of the types that were read again; see reread
 }
 
 // definition is a named type that references may point to.
@@ -71,6 +72,7 @@ func (w *Walker) pass(d direction) *pass {
 	return &pass{
 		w: w, dir: d, limits: d == decoding, inline: true,
 		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
+		again: map[string]bool{},
 	}
 }
 
@@ -165,12 +167,12 @@ func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 // used for values that are not, as the elements of a map.
 func (p *pass) reread(t types.Type, at place) {
 	d := p.defs[p.key(types.Unalias(t))]
-	if p.dir != encoding || at.addressable || !d.addressable {
+	if p.dir != encoding || at.addressable || !d.addressable || p.again[d.key] {
 		return
 	}
-	d.addressable = false
+	p.again[d.key] = true
 	q := p.w.pass(p.dir)
-	q.inline = p.inline
+	q.inline, q.again = p.inline, p.again
 	q.build(t, at)
 	for _, found := range q.problems {
 		p.add(found)
