@@ -57,6 +57,12 @@ func TestFirstGenerationNeedsNoGeneratedFile(t *testing.T) {
 	for name, extra := range map[string][]txtar.File{
 		"a clean checkout": nil,
 		"a stale client":   {{Name: "shop/client/mcp_client.go", Data: []byte(stale)}},
+		"a file of the author": {{Name: "shop/client/most.go",
+			Data: []byte("package client\n\nconst Most = 3\n")}},
+		"a type of the author": {{Name: "shop/client/alias.go",
+			Data: []byte("package client\n\n// Alias is short.\ntype Alias = FindInput\n")}},
+		"conflict markers": {{Name: "shop/client/mcp_client.go",
+			Data: []byte("<<<<<<< ours\n" + stale + "=======\n" + stale + ">>>>>>> theirs\n")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := loadtest.Write(t, append(slices.Clone(txtar.Parse([]byte(clientChain)).Files),
