@@ -27,6 +27,18 @@ var builds = []struct {
 	{"always", "", map[string]string{"b.go": "//go:build extra || !extra\n\npackage p\n\n" +
 		buildTool}},
 	{"cgo", "MCP022", map[string]string{"b.go": "package p\n\nimport \"C\"\n\n" + buildTool}},
+	{"a comment before a constraint", "",
+		map[string]string{"b.go": "/* x */ //go:build extra\n\npackage p\n\n" + buildTool}},
+	{"a syntax error of no build", "", map[string]string{"b.go": "package p\n\n" + buildTool,
+		"c.go": "//go:build ignore && extra\n\npackage p\n\nfunc {\n",
+		"d.go": "//go:build ignore\n\nno code\n", "e_linux.go": "//go:build windows\n\n"}},
+	{"a syntax error of one system", "MCP026",
+		map[string]string{"b.go": "package p\n\n" + buildTool, "c_windows.go": "package p\n\nfunc {\n"}},
+	{"a directive of no build", "MCP022",
+		map[string]string{"b.go": "//go:build ignore\n\npackage p\n\n" + buildTool}},
+	{"a length of no build", "", map[string]string{
+		"b.go": "package p\n\nconst N = 1\n\ntype In struct{ A [N]int }\n\n" + useIn,
+		"c.go": "//go:build ignore\n\npackage p\n\nconst N = 2\n"}},
 	{"constants", "MCP022", map[string]string{
 		"b.go": "package p\n\ntype Kind string\n\n//mcp:tool public\n" +
 			"func Use(ctx context.Context, kind Kind) error { return nil }\n",

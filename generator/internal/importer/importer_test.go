@@ -305,3 +305,20 @@ func TestToolsWithInfiniteNumbersAreSkipped(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
+
+func TestAProgramForGoRunIsNotOfThePackage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go": "//go:build ignore && linux\n\npackage main\n\nfunc {\n",
+		"b.go": "package shop\n",
+		"c.go": "//go:build ignore\n\npackage main\n\nfunc Use() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := importer.Open(dir, "")
+	if err != nil || p.Name != "shop" || p.Taken["Use"] {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}

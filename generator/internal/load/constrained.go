@@ -2,13 +2,8 @@ package load
 
 import (
 	"go/ast"
-	"go/build"
-	"go/build/constraint"
 	"go/token"
 	"go/types"
-	"go/version"
-	"io"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,107 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
-// constrained reports whether some build that the module supports leaves the file out, so that the
-// verdict is the same on each machine: by a tag, by the system in the file's name, or without cgo.
-// No build of a module has an older Go than its go.mod requires: goVersion, as in "go1.26".
-func constrained(path string, file *ast.File, goVersion string) bool {
-	return importsC(file) || tagged(path, file, goVersion)
-}
-
 func importsC(file *ast.File) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
 		return i.Path.Value == `"C"`
 	})
-}
-
-// tagged reports whether a //go:build line or the name of a file leaves it out of some build.
-func tagged(path string, file *ast.File, goVersion string) bool {
-	var lines, older []string // older are lines of +build, which count without one of go:build
-	for _, group := range file.Comments {
-		if group.Pos() >= file.Package {
-			break
-		}
-		for _, c := range group.List {
-			if constraint.IsGoBuild(c.Text) {
-				lines = append(lines, c.Text)
-			} else if constraint.IsPlusBuild(c.Text) && group != file.Doc {
-				older = append(older, c.Text)
-			}
-		}
-	}
-	if len(lines) == 0 {
-		lines = older
-	}
-	for _, line := range lines {
-		if expr, err := constraint.Parse(line); err != nil || !always(expr, goVersion) {
-			return true
-		}
-	}
-	// A system that does not exist: file names with a system do not match it.
-	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
-	nowhere.OpenFile = openNothing
-	match, err := nowhere.MatchFile(filepath.Dir(path), filepath.Base(path))
-	return err == nil && !match
-}
-
-// mostTags bounds the tags of an expression whose combinations are tried.
-const mostTags = 10
-
-// always reports whether an expression holds in each build with a Go of the version or a later one.
-func always(expr constraint.Expr, goVersion string) bool {
-	var tags, releases []string
-	visitTags(expr, func(tag string) {
-		if isRelease(tag) {
-			releases = append(releases, tag)
-		} else if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	})
-	if len(tags) > mostTags {
-		return false
-	}
-	// A build with Go 1.N has the tags of all releases up to it: N+1 sets of tags are enough.
-	slices.SortFunc(releases, version.Compare)
-	for newest := range len(releases) + 1 {
-		if newest < len(releases) && version.Compare(releases[newest], goVersion) <= 0 {
-			continue // each build has this release
-		}
-		for set := range 1 << len(tags) {
-			holds := expr.Eval(func(tag string) bool {
-				if isRelease(tag) {
-					return slices.Index(releases, tag) < newest
-				}
-				return set&(1<<slices.Index(tags, tag)) != 0
-			})
-			if !holds {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isRelease reports a tag such as go1.26.
-func isRelease(tag string) bool { return version.IsValid(tag) && version.Lang(tag) == tag }
-
-func visitTags(expr constraint.Expr, visit func(tag string)) {
-	switch e := expr.(type) {
-	case *constraint.TagExpr:
-		visit(e.Tag)
-	case *constraint.NotExpr:
-		visitTags(e.X, visit)
-	case *constraint.AndExpr:
-		visitTags(e.X, visit)
-		visitTags(e.Y, visit)
-	case *constraint.OrExpr:
-		visitTags(e.X, visit)
-		visitTags(e.Y, visit)
-	}
-}
-
-// openNothing replaces the file's text: only its name matters.
-func openNothing(string) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader("package p\n")), nil
 }
 
 // Conditional are the first places where files that some build lacks declare something about a type
@@ -423,10 +321,10 @@ func (r *reach) resolve(d declaration, expr ast.Expr) (*Package, string) {
 	return nil, ""
 }
 
-// byPath are the files of the package, those that this build leaves out included.
+// byPath are the files of the package that some build has.
 func (pkg *Package) byPath() []*File {
 	files := slices.DeleteFunc(slices.Concat(pkg.Files, pkg.Ignored), func(f *File) bool {
-		return f.Syntax.Name.Name != pkg.Name
+		return f.Syntax.Name.Name != pkg.Name || f.never
 	})
 	slices.SortFunc(files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 	return files

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
@@ -54,12 +55,16 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 		mode |= parser.ParseComments
 	}
 	file, err := parser.ParseFile(p.Fset, path, text, mode)
+	all, some := builds.Of(path, text, pkg.goVersion)
+	if err != nil && !some {
+		return // no build reads it
+	}
 	pkg.syntaxErrors(path, err)
 	if file == nil || file.Name == nil || file.Name.Name == "" || file.Name.Name == "_" {
 		return
 	}
 	*into = append(*into, &File{
-		Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file, pkg.goVersion),
+		Path: filepath.Clean(path), Syntax: file, Constrained: !all || importsC(file), never: !some,
 	})
 }
 

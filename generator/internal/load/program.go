@@ -87,6 +87,7 @@ type File struct {
 	Syntax *ast.File
 	// Constrained is whether the file is not part of every build that the module supports.
 	Constrained bool
+	never       bool // no build has the file
 }
 
 // TypedClient reports whether mcpgen writes the file as the typed client of another package.
