@@ -90,7 +90,7 @@ func (p *Program) note(pkg *Package, path string) (owned bool) {
 		// A missing file is neither. An unreadable file is an error when files are written.
 		return false
 	}
-	list := &pkg.Foreign
+	list, text := &pkg.Foreign, bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(text) == 0 ||
 		bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) ||
 		filepath.Base(path) == ManifestFile && bytes.Contains(text, []byte(`"manifest": `)) {
