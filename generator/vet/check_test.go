@@ -238,7 +238,7 @@ var _ = findings
 	}
 	slices.Sort(got)
 	want := []string{
-		`shop.go:1: color.go:11: MCP015: Paint.Mix: func() has no JSON representation`,
+		`shop.go:1: ../color/color.go:11: MCP015: Paint.Mix: func() has no JSON representation`,
 		`shop.go:21: MCP008: "green" is not a value of the argument color of Sell`,
 	}
 	if !slices.Equal(got, want) {
