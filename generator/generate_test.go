@@ -183,6 +183,11 @@ func TestRunsForEditedPackages(t *testing.T) {
 				"package main\n\nimport \"example.com/scratch/testdata/fox\"\n\nvar _ = fox.Make\n"},
 			{"testdata/fox/fox.go", "package fox", "package fox // again"},
 			{"main.go", "", "package main\n"},
+			{"testdata/fox/fox.go", "name=makefox", "name=foxes"},
+			{"os_plan9.go", "",
+				"package main\n\nimport _ \"example.com/scratch/testdata/fox\"\n"},
+			{"testdata/fox/fox.go", "name=foxes", "name=makefox"},
+			{"os_plan9.go", "", "package main\n"},
 			{"testdata/fox/fox.go", "", strings.ReplaceAll(created, "NAME", "ant")},
 		} {
 			m.apply(e)

@@ -26,6 +26,7 @@ func (p *Program) parse(pkg *Package) {
 		}
 	}
 	if pkg.Local {
+		pkg.Named = pkg.elsewhere()
 		p.note(pkg, filepath.Join(pkg.Dir, TestFile))
 		p.note(pkg, filepath.Join(pkg.Dir, ManifestFile))
 	}

@@ -71,7 +71,8 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
 	Foreign []string
-	// Named are directories of the same module from which Scope has read only declared names.
+	// Named are directories of the same module from which Scope has read only declared names, and
+	// those that Ignored files import.
 	Named []string
 
 	meta      *packages.Package
