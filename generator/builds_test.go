@@ -118,6 +118,35 @@ const M = N + 1
 //mcp:tool public
 func Use(ctx context.Context, l [M]int) error { return nil }
 `, `const N = 1`, `const N = 2`)},
+	{"the length of a variable", "MCP022", onSystems(`type In struct{ A [len(names)]int }
+
+`+useIn, `var names = [...]string{"a"}`, `var names = [...]string{"a", "b"}`)},
+	{"the length of a variable by its type", "MCP022", onSystems(`type In struct{ A [M]int }
+
+const M = len(names)
+
+var names [N]string
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"the length of a variable by a key", "MCP022", onSystems(`type In struct{ A [len(names)]int }
+
+var names = &[...]string{N: "a"}
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"the length of a result", "", onSystems(`type In struct{ A [len(names)]int }
+
+var n, names = call()
+
+func call() (int, [2]int) { return 0, [2]int{} }
+
+`+useIn, ``, ``)},
+	{"the elements of a variable", "", onSystems(`type In struct{ A [len(names)]int }
+
+var names = [...]string{0: N, 1: other}
+
+var other = "b"
+
+`+useIn, `const N = "a"`, `const N = "b"`)},
 	{"a length from another package", "MCP022", map[string]string{
 		"b.go": "package p\n\nimport \"./c\"\n\ntype In struct{ A [c.N]int }\n\n" +
 			strings.Replace(useIn, "ctx context.Context, ", "ctx c.Context, ", 1),

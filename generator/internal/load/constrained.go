@@ -114,12 +114,12 @@ func (pkg *Package) isType(id, name string, seen map[string]bool) bool {
 	})
 }
 
-// declaration is one package-level declaration of a constant or a type.
+// declaration is one package-level declaration of a constant, a type or a variable.
 type declaration struct {
 	pkg    *Package
 	file   *File
 	name   *ast.Ident
-	exprs  []ast.Expr // the type of a type, or the type and the value of a constant
+	exprs  []ast.Expr // the type of a type or variable, or the type and the value of a constant
 	params []string   // type parameters
 	named  bool       // a type that is no alias
 }
@@ -138,7 +138,7 @@ func (pkg *Package) declarations() map[string][]declaration {
 		}
 		for _, decl := range f.Syntax.Decls {
 			d, ok := decl.(*ast.GenDecl)
-			if !ok || d.Tok != token.CONST && d.Tok != token.TYPE {
+			if !ok || d.Tok == token.IMPORT {
 				continue
 			}
 			var last *ast.ValueSpec // a constant without a value repeats it
@@ -148,6 +148,12 @@ func (pkg *Package) declarations() map[string][]declaration {
 					add(declaration{name: spec.Name, exprs: []ast.Expr{spec.Type},
 						params: fieldNames(spec.TypeParams), named: !spec.Assign.IsValid()})
 				case *ast.ValueSpec:
+					if d.Tok == token.VAR {
+						for i, id := range spec.Names {
+							add(declaration{name: id, exprs: typeOf(spec, i)})
+						}
+						continue
+					}
 					if spec.Type != nil || len(spec.Values) > 0 || last == nil {
 						last = spec
 					}
@@ -166,6 +172,33 @@ func (pkg *Package) declarations() map[string][]declaration {
 		}
 	}
 	return pkg.declared
+}
+
+// typeOf returns the expressions that the type of a variable depends on: len of an array is
+// constant.
+func typeOf(spec *ast.ValueSpec, i int) (exprs []ast.Expr) {
+	if spec.Type != nil {
+		return []ast.Expr{spec.Type}
+	}
+	if i >= len(spec.Values) {
+		return spec.Values // the results of one call
+	}
+	value := ast.Unparen(spec.Values[i])
+	if address, ok := value.(*ast.UnaryExpr); ok && address.Op == token.AND {
+		value = ast.Unparen(address.X)
+	}
+	list, ok := value.(*ast.CompositeLit)
+	if !ok {
+		return []ast.Expr{value}
+	}
+	if array, ok := list.Type.(*ast.ArrayType); ok {
+		for _, element := range list.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok && array.Len != nil {
+				exprs = append(exprs, pair.Key)
+			}
+		}
+	}
+	return append(exprs, list.Type)
 }
 
 func fieldNames(list *ast.FieldList) (names []string) {
