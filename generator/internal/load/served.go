@@ -27,7 +27,7 @@ func served(ctx context.Context, o Options, patterns []string, roots []*packages
 	known, seen, named := map[string]*packages.Package{}, map[string]bool{}, map[string]bool{}
 	note := func(p *packages.Package) { known[p.PkgPath] = p }
 	packages.Visit(roots, nil, note)
-	var missing []string // imports of files that this build leaves out
+	missing := map[string]string{} // imports of files that this build leaves out, each with its module
 	for _, root := range roots {
 		named[root.PkgPath] = true
 	}
@@ -50,13 +50,13 @@ func served(ctx context.Context, o Options, patterns []string, roots []*packages
 		}
 		for _, path := range elsewhere {
 			if _, listed := known[path]; !listed {
-				known[path], missing = nil, append(missing, path)
+				known[path], missing[path] = nil, p.Module.Path
 			}
 			reach(p.Module.Path, known[path])
 		}
 	}
 	for _, root := range roots {
-		if !local(root) {
+		if !local(root) || root.Name != "main" && len(root.GoFiles) > 0 {
 			continue
 		}
 		if main, elsewhere := ignored(o.Overlay, root); main || root.Name == "main" {
@@ -64,16 +64,15 @@ func served(ctx context.Context, o Options, patterns []string, roots []*packages
 		}
 	}
 	for len(missing) > 0 {
-		list, err := list(ctx, o, metadata, missing)
+		modules := missing
+		list, err := list(ctx, o, metadata, slices.Sorted(maps.Keys(modules)))
 		if err != nil {
 			return nil, err
 		}
-		missing = nil
+		missing = map[string]string{}
 		packages.Visit(list, nil, note)
 		for _, p := range list {
-			if local(p) {
-				reach(p.Module.Path, p)
-			}
+			reach(modules[p.PkgPath], p)
 		}
 	}
 	return found, nil
