@@ -57,7 +57,8 @@ func TestOf(t *testing.T) {
 		{"a.go", "//go:build (\n", some},
 	} {
 		isAll, isSome := Of("dir/"+tt.name, []byte(tt.header+"\npackage p\n\n//go:build z\n"), "go1.26")
-		got := map[[2]bool]string{{true, true}: all, {false, true}: some, {}: none}[[2]bool{isAll, isSome}]
+		words := map[[2]bool]string{{true, true}: all, {false, true}: some, {}: none}
+		got := words[[2]bool{isAll, isSome}]
 		if got != tt.want {
 			t.Errorf("%s %q: got %q, want %q", tt.name, tt.header, got, tt.want)
 		}
@@ -69,7 +70,8 @@ func TestOf(t *testing.T) {
 
 // random is the header of a file.
 func random(r *rand.Rand) string {
-	tags := strings.Fields("linux windows android darwin unix amd64 arm64 cgo extra ignore go1.20 go1.27")
+	tags := strings.Fields("linux windows android darwin unix amd64 arm64 cgo extra ignore " +
+		"go1.20 go1.27")
 	tag := func() string {
 		return []string{"", "", "!"}[r.IntN(3)] + tags[r.IntN(len(tags))]
 	}

@@ -98,7 +98,8 @@ func TestPlans(t *testing.T) {
 			"type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
 			"A: p.T has its own UnmarshalJSON"},
 		{"text in a string",
-			"type T int\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { A *T `json:\",string\"` }",
+			"type T int\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root " +
+				"struct { A *T `json:\",string\"` }",
 			"A: a string option on p.T, which has a method"},
 		{"a level in a string",
 			"import \"log/slog\"\ntype Root struct { A slog.Level `json:\",string\"` }",

@@ -470,7 +470,8 @@ package other
 			t.Errorf("of %s: %v, want %s", system, got, want)
 		}
 	}
-	const alone = "-- cmd/main_windows.go --\npackage main\n\nimport _ \"example.com/scratch/testdata/a\"\n" +
+	const alone = "-- cmd/main_windows.go --\npackage main\n\nimport _ " +
+		"\"example.com/scratch/testdata/a\"\n" +
 		"-- testdata/a/a.go --\npackage a\n-- b/b.go --\npackage b\n"
 	if prog := loadtest.Load(t, files(alone), "./cmd", "./..."); len(prog.Roots) != 3 {
 		t.Errorf("roots: %d", len(prog.Roots))

@@ -245,7 +245,8 @@ func (k keywords) stringOption(s *jsonschema.Schema) {
 	if !k.field.quoted || isAnything(s) {
 		return
 	}
-	t, own, methods := types.Unalias(k.typ), !k.foreign(k.field.v), []method{unmarshalJSON, unmarshalText}
+	t, own := types.Unalias(k.typ), !k.foreign(k.field.v)
+	methods := []method{unmarshalJSON, unmarshalText}
 	if k.dir == encoding {
 		methods = []method{marshalJSON, marshalText}
 	}

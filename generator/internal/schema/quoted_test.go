@@ -66,8 +66,9 @@ func quotedTypes() (source string, structs []string, declared map[string]string)
 	return b.String(), structs, declared
 }
 
-var quotedDocuments = []string{`5`, `"5"`, `"\"5\""`, `-5`, `"-5"`, `1.5`, `"1.5"`, `"1e2"`, `true`, `"true"`,
-	`"t"`, `"\"true\""`, `"x"`, `"\"x\""`, `""`, `"\"\""`, `"INFO"`, `"\"INFO\""`, `[]`, `"[]"`, `{}`,
+var quotedDocuments = []string{`5`, `"5"`, `"\"5\""`, `-5`, `"-5"`, `1.5`, `"1.5"`, `"1e2"`, `true`,
+	`"true"`, `"t"`, `"\"true\""`, `"x"`, `"\"x\""`, `""`, `"\"\""`, `"INFO"`, `"\"INFO\""`, `[]`,
+	`"[]"`, `{}`,
 	`"{}"`}
 
 // Fields with the string option have the schema of what encoding/json reads and writes, if nobody
