@@ -87,7 +87,7 @@ type Administered interface {
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
 	Table() access.Table
-	// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it.
 	IsAdmin(p access.Principal) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
 	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
@@ -126,7 +126,7 @@ type Administered interface {
 type administered struct{ *Server }
 
 func (s administered) IsAdmin(p access.Principal) bool {
-	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
+	return s.table.Holds(p, s.admin)
 }
 
 // Listing is a list of tools for people and programs beside MCP.

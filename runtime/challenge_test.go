@@ -25,7 +25,7 @@ import (
 // scoped is a toolset whose rules ask for scopes, and tell which.
 func scoped() toolset.Toolset {
 	needs := func(denial access.Denial) access.Rule {
-		return access.Rule{MinRole: member, Scopes: []string{"stock:write", "stock:read"},
+		return access.Rule{MinRole: []string{"Member"}, Scopes: []string{"stock:write", "stock:read"},
 			Denial: denial}
 	}
 	move, hush, hall, book, ask := needs(access.Challenge), needs(access.Conceal),
@@ -63,11 +63,11 @@ func scoped() toolset.Toolset {
 // holders are callers by token: role and scopes.
 func holders() identity.Source {
 	return identity.Static(map[string]access.Principal{
-		identity.HashToken("few"): {Subject: "few", Role: "Member", Scopes: []string{"stock:read",
+		identity.HashToken("few"): {Subject: "few", Roles: []string{"Member"}, Scopes: []string{"stock:read",
 			"else", "zwölf", `qu"ote`}},
-		identity.HashToken("low"): {Subject: "low", Role: "Viewer",
+		identity.HashToken("low"): {Subject: "low", Roles: []string{"Viewer"},
 			Scopes: []string{"stock:read"}},
-		identity.HashToken("full"): {Subject: "full", Role: "Admin", Scopes: []string{"stock:read",
+		identity.HashToken("full"): {Subject: "full", Roles: []string{"Admin"}, Scopes: []string{"stock:read",
 			"stock:write"}},
 	})
 }

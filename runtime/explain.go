@@ -78,7 +78,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 		From: from, Principal: p, Refused: view.Refused, HostUnknown: s.host != nil &&
 			view.Why != ""}
 	var problems []string
-	if err := principal.CheckRole(s.table, p); err != nil {
+	if err := principal.CheckRoles(s.table, p); err != nil {
 		problems = append(problems, err.Error())
 	}
 	if view.Why != "" {

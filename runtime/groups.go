@@ -49,8 +49,8 @@ type AccessOptions struct {
 	// Denial is how a refusal looks for tools, prompts and resources without a denial= of their
 	// own. Zero is access.Conceal.
 	Denial access.Denial
-	// AdminRole is the lowest role of administrators; see [Administered]. Empty is the highest
-	// role.
+	// AdminRole is the lowest role of administrators; see [Administered]. Empty is the end of the
+	// main chain of roles.
 	AdminRole string
 }
 
@@ -90,7 +90,7 @@ type HostOptions struct {
 	// Recheck is how often the server reads the permissions of clients that wait for notifications,
 	// and sends list_changed if their lists have changed. These are sessions with a stream, and
 	// subscriptions/listen requests. Permissions that TTL keeps count here. Over HTTP, the server
-	// also authenticates the request of the stream again: Identity may return another role, or
+	// also authenticates the request of the stream again: Identity may return other roles, or
 	// refuse the credential. Zero is a minute.
 	Recheck time.Duration
 	// ServiceUsers are the host's users of OAuth clients whose principals name none. Empty maps no

@@ -138,7 +138,7 @@ func TestServerStartsNotReadyWithoutItsHost(t *testing.T) {
 		s := newServer(t, hostOptions(source, log.at(slog.LevelInfo)), stock())
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
-		ada := access.Principal{Subject: "ada", User: "ada", Role: "Viewer"}
+		ada := access.Principal{Subject: "ada", User: "ada", Roles: []string{"Viewer"}}
 		logged := func(when string, failed, passed int) {
 			t.Helper()
 			synctest.Wait()

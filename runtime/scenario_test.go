@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,13 +68,12 @@ var scenarioUsers = map[string]scenarioUser{"nobody": {},
 
 func userWith(name, role string) scenarioUser {
 	return scenarioUser{Principal: access.Principal{Issuer: "test", Subject: name, User: name,
-		Role: role}}
+		Roles: []string{role}}}
 }
 
 // scenarioUser is a caller as the section "users" has it.
 type scenarioUser struct {
 	access.Principal
-	Roles  []string // of its credential
 	Lasts  string
 	Itself bool // the client's own
 
@@ -323,15 +323,15 @@ func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identi
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires,
+	return identity.Identity{Principal: p.Principal, Expires: p.expires,
 		ClientItself: p.Itself}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
 	caller string) error {
 	p := w.users[caller].Principal
-	if p.Role == "viewer" {
-		p.Role = "" // a role that is not in the hierarchy is an error at start
+	if slices.Contains(p.Roles, "viewer") {
+		p.Roles = nil // a role that is not in the hierarchy is an error at start
 	}
 	return w.server.RunIO(ctx, in, out, p)
 }

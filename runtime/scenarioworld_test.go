@@ -47,7 +47,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 			g.Tools[i].Input = `{"type":"object","properties":{"v":{"type":"string","enum":["a"]}},` +
 				`"required":["v"]}`
 			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
-				Value: "a", MinRole: admin})
+				Value: "a", MinRole: []string{"Admin"}})
 		}
 		return toolset.NewToolset(g)
 	},
@@ -86,7 +86,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 		g.Tools = append(g.Tools, own.Tools[0], good("scoped"), good("told"))
 		g.Table.Rules = append(g.Table.Rules, own.Table.Rules[0],
 			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge},
-			access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid})
+			access.Rule{Tool: "told", MinRole: []string{"Admin"}, Denial: access.Forbid})
 		return toolset.NewToolset(g)
 	},
 	"script-sdk": func(w *scenarioWorld) toolset.Toolset {
@@ -210,7 +210,7 @@ func visitsOfHost() toolset.Toolset {
 	of := permission("dcim.drop_device")
 	for _, rules := range [][]access.Rule{g.Table.Rules, g.Table.Prompts, g.Table.Resources} {
 		for i := range rules {
-			rules[i].MinRole, rules[i].Permission = 0, of
+			rules[i].MinRole, rules[i].Permission = nil, of
 		}
 	}
 	return toolset.NewToolset(g)
@@ -368,8 +368,8 @@ func boards() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/boards", Server: toolset.ServerInfo{Name: "boards", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "edit", MinRole: member}, {Tool: "show", MinRole: member}},
-			Resources: []access.Rule{{Resource: boardURI, MinRole: member},
+			Rules: []access.Rule{{Tool: "edit", MinRole: []string{"Member"}}, {Tool: "show", MinRole: []string{"Member"}}},
+			Resources: []access.Rule{{Resource: boardURI, MinRole: []string{"Member"}},
 				{Resource: "ui://parts/other", Authenticated: true}}},
 		Tools:     []toolset.Tool{tool("edit"), tool("show")},
 		Resources: []toolset.Resource{view(boardURI), view("ui://parts/other")},
@@ -531,8 +531,8 @@ func travel() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/trips", Server: toolset.ServerInfo{Name: "trips", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Prompts:   []access.Rule{{Prompt: "trip", MinRole: viewer}},
-			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: viewer}}},
+			Prompts:   []access.Rule{{Prompt: "trip", MinRole: []string{"Viewer"}}},
+			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: []string{"Viewer"}}}},
 		Prompts: []toolset.Prompt{{Name: "trip", Arguments: []toolset.Argument{
 			{Name: "from", Complete: known}, {Name: "to", Complete: known}},
 			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
@@ -659,7 +659,7 @@ func vault(hidden bool) toolset.Toolset {
 	for _, h := range both {
 		rule := access.Rule{Public: true}
 		if h != "" {
-			rule = access.Rule{MinRole: manager, Scopes: []string{"vault:open"}}
+			rule = access.Rule{MinRole: []string{"Manager"}, Scopes: []string{"vault:open"}}
 		}
 		app := "ui://vault/" + h + "app"
 		tools := []toolset.Tool{
@@ -864,7 +864,7 @@ func crew() toolset.Toolset {
 	g.Table.Roles = access.DefaultRoles()
 	for _, r := range crewTools {
 		g.Tools = append(g.Tools, r.tool())
-		rule := access.Rule{Tool: r.name, MinRole: viewer}
+		rule := access.Rule{Tool: r.name, MinRole: []string{"Viewer"}}
 		if r.name == "survey" {
 			rule = access.Rule{Tool: r.name, Public: true}
 		}
@@ -873,8 +873,8 @@ func crew() toolset.Toolset {
 			rule := access.Rule{Tool: r.name, Argument: r.argument, Value: value}
 			if from := strings.Index(r.may[value], "y"); from == 0 {
 				rule.Public = true
-			} else {
-				rule.MinRole = access.Role(from - 1)
+			} else if from > 1 {
+				rule.MinRole = g.Table.Roles[0][from-2 : from-1]
 			}
 			g.Table.Values = append(g.Table.Values, rule)
 		}

@@ -30,6 +30,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/internal/pattern"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
@@ -74,7 +75,7 @@ type Server struct {
 	sessions      *session.Server
 	facts         *request.Server
 	transport     transport.Config
-	admin         access.Role  // the lowest role of admins
+	admin         string       // the lowest role of admins
 	brief         bool         // the record of the start
 	beside        http.Handler // of Options.Admin, nil without it
 }
@@ -264,14 +265,19 @@ func (s *Server) warnOfUnusedDefaults() {
 }
 
 func (s *Server) buildAdminRole() error {
-	roles := s.table.Hierarchy()
-	highest := roles[len(roles)-1]
-	if s.admin = s.table.Rank(cmp.Or(s.opts.Access.AdminRole, highest)); s.admin == 0 {
+	s.admin = cmp.Or(s.opts.Access.AdminRole, s.highestRole())
+	if !slices.Contains(s.table.Hierarchy(), s.admin) {
 		return fmt.Errorf("Options.Access.AdminRole is %q, which is not a role of %s: use one "+
 			"of them, or leave it empty for %s",
-			s.opts.Access.AdminRole, strings.Join(roles, " < "), highest)
+			s.admin, roleorder.Text(s.table.Roles), s.highestRole())
 	}
 	return nil
+}
+
+// highestRole returns the end of the main chain, which is never empty.
+func (s *Server) highestRole() string {
+	chain := s.table.MainChain()
+	return chain[len(chain)-1]
 }
 
 func (s *Server) buildHost() (err error) {

@@ -43,6 +43,7 @@ var ground = []string{
 	"runtime/grant", "runtime/identity", "runtime/redact",
 	"runtime/task",
 	"internal/loader", "internal/descriptors", "internal/uritemplate", "internal/editdistance",
+	"internal/roleorder",
 	"internal/structured", "internal/pattern",
 }
 

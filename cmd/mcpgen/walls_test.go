@@ -40,6 +40,8 @@ var mayImport = map[string][]string{
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Both sides order roles by the same rules.
+	"internal/roleorder": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
 	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
@@ -86,7 +88,7 @@ var mayImport = map[string][]string{
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
-	"runtime/access":      {},
+	"runtime/access":      {"internal/roleorder"},
 	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":  {"runtime/access"},
@@ -97,7 +99,7 @@ var mayImport = map[string][]string{
 	"runtime/grant":            {"internal/hiddentext", "internal/pattern"},
 	"runtime/identity":         {"runtime/access", "runtime/redact"},
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
-		"runtime/identity", "runtime/internal/credential"},
+		"runtime/identity", "runtime/internal/credential", "runtime/redact"},
 	"runtime/toolclient": {},
 	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
 		"runtime/toolset"},
@@ -212,7 +214,7 @@ var mayImportBelow = map[string][]string{
 	// It writes what commands found, and knows no command.
 	"report": {"diag", "/internal/escape"},
 
-	"model":      {},
+	"model":      {"/internal/roleorder"},
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
@@ -222,8 +224,8 @@ var mayImportBelow = map[string][]string{
 	"codec":    {"gotype", "model", "schema"},
 	"naming":   {},
 	"gotype":   {"model"},
-	"check":    {"diag", "model", "/internal/uritemplate"},
-	"document": {"directive", "model", "ordered"},
+	"check":    {"diag", "model", "/internal/roleorder", "/internal/uritemplate"},
+	"document": {"directive", "model", "ordered", "/internal/roleorder"},
 	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
@@ -233,7 +235,7 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/pattern", "/internal/uritemplate"},
+	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -246,7 +248,8 @@ var mayImportBelow = map[string][]string{
 	"compileguard": {"gotype", "model"},
 	"load":         {"diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
-		"scan/...", "schema", "schemafile", "/internal/structured", "/internal/uritemplate"},
+		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/structured",
+		"/internal/uritemplate"},
 	"scan/annotated": {"diag", "directive", "load", "model"},
 	"scan/faults":    {"diag", "model", "schema"},
 	"scan/grantuse":  {"load"},
@@ -267,6 +270,7 @@ var mayImportBelow = map[string][]string{
 // outside are the modules a package may link besides the standard library and go-sdk with its
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
+	"internal/roleorder":   {},
 	"internal/uritemplate": {},
 	"internal/structured":  {},
 	"internal/pattern":     {},

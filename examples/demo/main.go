@@ -108,7 +108,7 @@ func (d demo) serve(o runtime.Options, tokens map[string]access.Principal,
 func (d demo) team() (err error) {
 	tokens := map[string]access.Principal{}
 	for _, c := range callers[1:] {
-		tokens[c.token] = access.Principal{Issuer: "team", Subject: c.token, Role: c.role}
+		tokens[c.token] = access.Principal{Issuer: "team", Subject: c.token, Roles: []string{c.role}}
 	}
 	url, stop, err := d.serve(runtime.Options{Anonymous: true}, tokens,
 		directory.Toolset(new(directory.Directory)))
@@ -332,7 +332,7 @@ func (d demo) workspace() (err error) {
 		Grants:  runtime.GrantOptions{Source: grants, Defaults: defaults, Roots: roots},
 		Sandbox: noProcesses{box}},
 		map[string]access.Principal{
-			"demo-robin": {Issuer: "workspace", Subject: "robin", Role: "Agent"}},
+			"demo-robin": {Issuer: "workspace", Subject: "robin", Roles: []string{"Agent"}}},
 		desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
 	if err != nil {
 		return err

@@ -207,7 +207,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-doctor more":                        `"more": want flags only`,
 		"-nonsense":                           "flag provided but not defined",
 		"-stdio -as bob -db $FILE":            `the host has no active user "bob"`,
-		"-stdio -as ada -role Boss -db $FILE": `the principal's role is "Boss"`,
+		"-stdio -as ada -role Boss -db $FILE": `a role of the principal is "Boss"`,
 		"-doctor -client a=gone -db $FILE":    `the host has no active user "gone"`,
 		"-doctor -db $DB": db.File +
 			" has no tables of a host; write a demonstration",

@@ -85,8 +85,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 		&s.as, "as", "", "the `user` of the host for -stdio or -doctor")
 	flags.StringVar(
 		&s.role, "role", "",
-		"the `role` of users without a token, for -stdio and -doctor: Viewer, Member, Manager, "+
-			"Admin, or none")
+		"the `roles` of users without a token, with commas, for -stdio and -doctor: Viewer, Member, "+
+			"Manager, Admin, or none")
 	denial := flags.String("denial", "conceal", "denial `mode`: conceal or forbid")
 
 	flags.StringVar(
@@ -201,7 +201,8 @@ func (s settings) hosted() string { return cmp.Or(s.netbox, s.django) }
 
 // principal is a user of the host without a token.
 func (s settings) principal(user string) access.Principal {
-	return access.Principal{Issuer: "host", Subject: user, User: user, Role: s.role}
+	roles := strings.FieldsFunc(s.role, func(c rune) bool { return c == ',' })
+	return access.Principal{Issuer: "host", Subject: user, User: user, Roles: roles}
 }
 
 // principals are the users that -doctor reports, besides the clients.

@@ -44,9 +44,11 @@ and the working tree. It prints a line for each change, which begins with its ki
   - changed: all else, for example a description, limit, schema or alias
 
 diff evaluates the rules of both sides for each role, so it reports what callers gain and lose, and
-not how a rule is written. The roles of both hierarchies count: callers with a role that only one
-hierarchy has gain or lose what that role may use. A line ends with "breaks callers" or "breaks
-readers" if the change may break clients that call, or clients that read results.
+not how a rule is written. Some tools need several roles for their arguments: "Auditor + Manager"
+is a caller with both. The roles of both hierarchies count: callers with a role that only one
+hierarchy has gain or lose what that role may use. A role that is above another one now is widened.
+A line ends with "breaks callers" or "breaks readers" if the change may break clients that call, or
+clients that read results.
 
 Packages are folders, as in ./tools or ./..., which is the default. As with the go command, ./...
 leaves out folders such as testdata, nested modules and git worktrees. diff reads a package in

@@ -64,8 +64,10 @@ func newMatrix() *cobra.Command {
 		Use:   "matrix [packages]",
 		Short: "Print which role may use which tool, prompt and resource",
 		Long: `matrix prints a row for each tool, prompt and resource, and a column for each kind of
-caller, roles lowest first. The catalogs of the tools follow. matrix reads the source, not the
-generated files, and writes nothing.`,
+caller: the roles of the main chain, lowest first, and then the others. A caller with several roles
+has the marks of all of them. If a tool needs several roles for its arguments, its row names the
+sets of roles that open it together. The catalogs of the tools follow. matrix reads the source, not
+the generated files, and writes nothing.`,
 		Example: `  mcpgen matrix             the matrix of the package in this directory
   mcpgen matrix ./...       a matrix of each package below`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {

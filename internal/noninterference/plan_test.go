@@ -8,14 +8,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // A plan describes two servers and the caller whose traffic is compared.
 type plan struct {
-	Package           int // of packages, from 1 on; 0 for items that the plan makes
-	Roles             []string
+	Package           int        // of packages, from 1 on; 0 for items that the plan makes
+	Roles             [][]string // chains
 	Denial            access.Denial
 	Era               string
 	Stdio, Adopted    bool
@@ -37,16 +38,35 @@ type plan struct {
 // A principal is a caller. Its token is its subject. An anonymous one has none.
 type principal struct {
 	Subject string
-	Role    int // position in the hierarchy from 1 on, or 0
+	Roles   []string
 	Scopes  []string
 	Permits []string // permissions of the host
 }
 
 func (p principal) anonymous() bool { return p.Subject == "" }
 
+// hierarchy returns all roles of the plan.
+func (p plan) hierarchy() []string { return access.Table{Roles: p.Roles}.Hierarchy() }
+
+// holds reports whether a principal has one of the roles or a role above one of them.
+func (p plan) holds(of principal, roles ...string) bool {
+	return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: of.Roles}, roles...)
+}
+
+// lowered returns the roles with the one below the last in its place, or without the last.
+func (p plan) lowered(roles []string) []string {
+	last := len(roles) - 1
+	for _, chain := range p.Roles {
+		if i := slices.Index(chain, roles[last]); i > 0 {
+			return append(roles[:last:last], chain[i-1])
+		}
+	}
+	return roles[:last:last]
+}
+
 // other is a caller with every permission.
 func (p plan) other() principal {
-	return principal{Subject: "other", Role: len(p.Roles),
+	return principal{Subject: "other", Roles: p.hierarchy(),
 		Scopes:  append([]string{secretScope}, scopes...),
 		Permits: append([]string{secretPermit}, permits...)}
 }
@@ -153,9 +173,30 @@ func permission(name string) access.Permission {
 	return access.Permission{App: app, Action: action, Object: object}
 }
 
+// drawRoles draws a chain, and sometimes roles beside it.
+func drawRoles(t *rapid.T) [][]string {
+	main := access.DefaultRoles()[0][:rapid.IntRange(1, 4).Draw(t, "roles")]
+	roles := [][]string{main}
+	switch highest := main[len(main)-1]; pick(t, "beside", "none", "alone", "below") {
+	case "alone":
+		roles = append(roles, []string{"Auditor"}, []string{"Support"})
+	case "below":
+		if roles = append(roles, []string{"Auditor", "Support"}); len(main) > 1 {
+			roles = append(roles, []string{"Support", highest})
+		}
+	}
+	return roles
+}
+
+// drawSome draws one or two of the names.
+func drawSome(t *rapid.T, label string, names []string) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, min(2, len(names)),
+		rapid.ID[string]).Draw(t, label)
+}
+
 func drawPlan(t *rapid.T) plan {
 	p := plan{
-		Roles: access.DefaultRoles()[:rapid.IntRange(1, 4).Draw(t, "roles")],
+		Roles: drawRoles(t),
 		Denial: pick(t, "denial", access.Conceal, access.Conceal, access.Forbid,
 			access.Challenge),
 		Era:      pick(t, "era", eras...),
@@ -179,7 +220,10 @@ func drawPlan(t *rapid.T) plan {
 		p.Aware, p.TTL = false, false
 	}
 	if !pick(t, "anonymous", false, false, true) {
-		p.Caller = principal{Subject: "vera", Role: rapid.IntRange(0, len(p.Roles)).Draw(t, "role")}
+		p.Caller = principal{Subject: "vera"}
+		if flip(t, "has roles") {
+			p.Caller.Roles = drawSome(t, "role", p.hierarchy())
+		}
 		for _, s := range scopes {
 			if flip(t, s) {
 				p.Caller.Scopes = append(p.Caller.Scopes, s)
@@ -274,9 +318,9 @@ func (p plan) drawRule(t *rapid.T) access.Rule {
 		access.Forbid, access.Challenge)
 	r.Authenticated = true
 	// A caller often has just the role that it needs.
-	own := min(p.Caller.Role, len(p.Roles))
-	if n := pick(t, "minrole", 0, own, own, 1, len(p.Roles)); n > 0 {
-		r.Authenticated, r.MinRole = false, access.Role(n)
+	own, all := p.Caller.Roles, p.hierarchy()
+	if roles := pick(t, "minrole", nil, own, own, all[:1], drawSome(t, "roles", all)); len(roles) > 0 {
+		r.Authenticated, r.MinRole = false, roles
 	}
 	if flip(t, "scoped") {
 		r.Authenticated, r.Scopes = false, []string{pick(t, "scope", scopes...)}
@@ -298,7 +342,10 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	r := p.drawRule(t)
 	r.Public = false
 	ways := []string{"scope"}
-	if p.Caller.Role < len(p.Roles) {
+	lacking := slices.DeleteFunc(p.hierarchy(), func(role string) bool {
+		return !p.Caller.anonymous() && p.holds(p.Caller, role)
+	})
+	if len(lacking) > 0 {
 		ways = append(ways, "role")
 	}
 	if p.Aware {
@@ -328,7 +375,7 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 		r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
 	case "role":
 		r.Authenticated = false
-		r.MinRole = access.Role(rapid.IntRange(p.Caller.Role+1, len(p.Roles)).Draw(t, "above"))
+		r.MinRole = drawSome(t, "lacking", lacking)
 	case "permission":
 		r.Permission = permission(secretPermit)
 	case "values":
@@ -338,7 +385,7 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 		}
 		f.Value, f.Closed = p.stricter(r), true
 	case "identity":
-		r.Authenticated = r.MinRole == 0 && len(r.Scopes) == 0
+		r.Authenticated = len(r.MinRole) == 0 && len(r.Scopes) == 0
 	}
 	return r
 }
@@ -374,7 +421,7 @@ func (p plan) admits(r access.Rule, to principal) bool {
 		!slices.Contains(to.Permits, r.Permission.String()) {
 		return false
 	}
-	return !to.anonymous() && int(r.MinRole) <= to.Role
+	return !to.anonymous() && (len(r.MinRole) == 0 || p.holds(to, r.MinRole...))
 }
 
 // secret reports whether an item is concealed from a principal in both servers.
@@ -391,7 +438,7 @@ func (p plan) String() string {
 	var b strings.Builder
 	transport := map[bool]string{false: "http", true: "stdio"}[p.Stdio]
 	fmt.Fprintf(&b, "versions: %s\ntransports: %s\nroles: %s\n", p.Era, transport,
-		strings.Join(p.Roles, " < "))
+		roleorder.Text(p.Roles))
 	fmt.Fprintf(&b, "Denial: %s\nPageSize: %d\n", p.Denial, p.PageSize)
 	for _, option := range []struct {
 		name string
@@ -412,7 +459,7 @@ func (p plan) String() string {
 	}
 	caller := "anonymous"
 	if !p.Caller.anonymous() {
-		caller = fmt.Sprintf("role %d, scopes %q, permissions %q", p.Caller.Role, p.Caller.Scopes,
+		caller = fmt.Sprintf("roles %q, scopes %q, permissions %q", p.Caller.Roles, p.Caller.Scopes,
 			p.Caller.Permits)
 	}
 	fmt.Fprintf(&b, "caller: %s\n", caller)
@@ -442,7 +489,7 @@ func (f *form) String() string {
 	r := f.Rule
 	add(r.Public, "public")
 	add(r.Authenticated, "authenticated")
-	add(r.MinRole > 0, "minrole=%d", r.MinRole)
+	add(len(r.MinRole) > 0, "minrole=%s", strings.Join(r.MinRole, ","))
 	add(r.Scopes != nil, "scopes=%s", strings.Join(r.Scopes, ","))
 	add(r.Permission != access.Permission{}, "action=%s", r.Permission)
 	add(r.Denial != 0, "denial=%s", r.Denial)

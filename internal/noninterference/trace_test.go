@@ -595,11 +595,10 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		},
 		"lower between a call and its answer": func(t *rapid.T) {
 			p, lower := tr.plan, tr.caller
-			lower.Role--
-			if p.Caller.anonymous() || p.Stdio || lower.Role < 0 ||
-				p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
+			if !tr.lowers() || p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
 				t.Skip("no role, no event to resume from, or another call waits")
 			}
+			lower.Roles = p.lowered(lower.Roles)
 			var lost []string
 			for _, i := range p.Items {
 				if i.Kind == access.Tools && !p.secret(i, tr.caller) && p.secret(i, lower) &&
@@ -669,12 +668,12 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 
 // lowers reports whether the caller can get a lower role.
 func (tr *trial) lowers() bool {
-	return !tr.plan.Caller.anonymous() && !tr.plan.Stdio && tr.caller.Role > 0
+	return !tr.plan.Caller.anonymous() && !tr.plan.Stdio && len(tr.caller.Roles) > 0
 }
 
 func (tr *trial) lower(t *rapid.T) {
 	tr.settle(t)
-	tr.caller.Role--
+	tr.caller.Roles = tr.plan.lowered(tr.caller.Roles)
 	tr.both(t, "the caller's role is lowered", func(w *world) {
 		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
 	})

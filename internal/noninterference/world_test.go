@@ -165,11 +165,8 @@ func (w *world) principalOf(token string) (access.Principal, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	u, known := w.users[token]
-	p := access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Scopes: u.Scopes}
-	if u.Role > 0 {
-		p.Role = w.plan.Roles[u.Role-1]
-	}
-	return p, known
+	return access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Roles: u.Roles,
+		Scopes: u.Scopes}, known
 }
 
 func (w *world) verify(_ context.Context, token string) (identity.Identity, error) {

@@ -84,8 +84,8 @@ func TestManifestsOfTheRepositoryFitTheirSchema(t *testing.T) {
 
 func TestSchemaOfManifestsRefusesMistakes(t *testing.T) {
 	schema := schemaNamed(t, "manifest.json")
-	const sound = `{"manifest": 2, "package": "p", "server": {"name": "s", "client": "client"},
-		"roles": ["A"], "tools": [{"name": "t", "handler": "T", "access": {"minRole": "A"},
+	const sound = `{"manifest": 3, "package": "p", "server": {"name": "s", "client": "client"},
+		"roles": [["A"]], "tools": [{"name": "t", "handler": "T", "access": {"minRole": ["A"]},
 		"denial": "forbid", "limits": {"timeout": "30s", "isolate": "process"},
 		"input": {"/a": {"type": "string"}}, "lenient": false, "_meta": {"a/b": 1}}],
 		"prompts": [{"name": "q", "handler": "Q", "access": {"public": true},
@@ -97,11 +97,12 @@ func TestSchemaOfManifestsRefusesMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range [][2]string{
-		{`"manifest": 2`, `"manifest": 1`}, {`"manifest": 2, `, ``}, {`"package": "p"`, `"package": 7`},
+		{`"manifest": 3`, `"manifest": 1`}, {`"manifest": 3, `, ``}, {`"package": "p"`, `"package": 7`},
 		{`"client": "client"`, `"client": true`}, {`"client": "client"`, `"clients": "client"`},
-		{`"minRole": "A"`, `"minrole": "A"`}, {`"minRole": "A"`, `"minRole": ["A"]`},
+		{`"minRole": ["A"]`, `"minrole": ["A"]`}, {`"minRole": ["A"]`, `"minRole": "A"`},
 		{`"denial": "forbid"`, `"denial": "deny"`}, {`"isolate": "process"`, `"isolate": "thread"`},
-		{`"timeout": "30s", "isolate"`, `"timeout": 30, "isolate"`}, {`"roles": ["A"],`, ``},
+		{`"timeout": "30s", "isolate"`, `"timeout": 30, "isolate"`}, {`"roles": [["A"]],`, ``},
+		{`[["A"]]`, `["A"]`},
 		{`"/a": {"type": "string"}`, `"/a": "string"`}, {`"lenient": false`, `"lenient": "no"`},
 		{`"type": "integer"`, `"type": "number"`}, {`"uri": "x://y", `, ``},
 		{`"ignored": [`, `"ignored": [1, `}, {`"x.T": "{}"`, `"x.T": {}`},

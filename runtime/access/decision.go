@@ -34,7 +34,8 @@ type Decision struct {
 
 	// Missing makes words of the following, so that deciding makes none.
 	rule       *Rule
-	role       string   // this role
+	roles      []string // one of these roles, or of those above
+	base       []string // the same for the tool of a value
 	held       []string // the caller's scopes, where scoped
 	login      bool     // an authenticated caller
 	scoped     bool     // some of the rule's scopes
@@ -62,9 +63,7 @@ func (d Decision) appendMissing(b []byte) []byte {
 	if d.login {
 		b = append(need(b), "an authenticated caller"...)
 	}
-	if d.role != "" {
-		b = append(append(need(b), "role "...), d.role...)
-	}
+	b = appendRoles(appendRoles(b, d.roles), d.base)
 	b = d.appendScopes(b)
 	switch {
 	case d.permission:
@@ -77,6 +76,19 @@ func (d Decision) appendMissing(b []byte) []byte {
 	}
 	if len(b) == 0 {
 		return append(b, "admits no caller"...)
+	}
+	return b
+}
+
+// appendRoles appends the roles of which the caller needs one.
+func appendRoles(b []byte, roles []string) []byte {
+	for i, role := range roles {
+		if i == 0 {
+			b = append(need(b), "role "...)
+		} else {
+			b = append(b, " or "...)
+		}
+		b = append(b, role...)
 	}
 	return b
 }
@@ -147,7 +159,8 @@ func holds(held []string, scope string) bool { return scope != "" && slices.Cont
 // and documents use it.
 //
 //   - Names of tools and roles match exactly, case included.
-//   - A role that is not in the hierarchy counts as no role.
+//   - A role that is not in the hierarchy counts as no role. Several roles come to all that any of
+//     them may.
 //   - An empty rule denies every caller, and a public rule admits every caller.
 //   - On an aware table ([Table.Aware]), the principal's Permits must have the permission of the
 //     rule as well.
@@ -158,33 +171,33 @@ func (t Table) Decide(p Principal, tool string) (d Decision) {
 		d.Axis = AxisUnknown
 		return d
 	}
-	t.decide(e, &p, t.rank(p.Role), &d)
+	t.decide(e, &p, t.mask(&p), &d)
 	return d
 }
 
 // decide decides by a rule, into a zero Decision: copying one costs as much as deciding.
-func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
-	t.decideRule(e, p, rank, d)
+func (t *Table) decide(e entry, p *Principal, held uint64, d *Decision) {
+	t.decideRule(e, p, held, d)
 	if d.Allowed || d.LacksScopesOnly() {
-		t.decideValues(e, p, rank, d)
+		t.decideValues(e, p, held, d)
 	}
 }
 
 // decideRule is decide without the values of a tool. It does not call decide, so that the compiler
 // keeps the decisions about values on the stack: their memory would take time.
-func (t *Table) decideRule(e entry, p *Principal, rank Role, d *Decision) {
+func (t *Table) decideRule(e entry, p *Principal, held uint64, d *Decision) {
 	if e.is&enforced == 0 {
 		d.Denial, d.Axis = Denial(e.denial), AxisRule
 		return
 	}
-	t.decideSelf(e, p, rank, d)
+	t.decideSelf(e, p, held, d)
 	if t.aware && e.is&public == 0 {
 		t.decidePermission(e, p, d)
 	}
 }
 
 // decideSelf decides by all but the host's permissions, into a zero Decision.
-func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
+func (t *Table) decideSelf(e entry, p *Principal, held uint64, d *Decision) {
 	d.Denial, d.rule = Denial(e.denial), &t.Rules[e.at]
 	if e.is&public != 0 {
 		d.Allowed, d.Axis = true, AxisPublic
@@ -193,14 +206,15 @@ func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
 	known := !p.anonymous()
 	allowed, axis := known, AxisAuthentication
 	d.login = !known
-	if e.need != 0 {
-		need := Role(e.need)
-		held := known && rank >= need
-		if !held {
-			d.role = t.roleName(need)
+	if e.is&ranked != 0 || e.of >= 0 {
+		if e.is&ranked != 0 && e.need&held == 0 {
+			d.roles = t.resolve(d.rule.MinRole)
+		}
+		if e.of >= 0 && e.base&held == 0 {
+			d.base = t.resolve(t.tools[e.of].MinRole)
 		}
 		if allowed {
-			allowed, axis = held, AxisRole
+			allowed, axis = d.roles == nil && d.base == nil, AxisRole
 		}
 	}
 	if e.is&scoped != 0 {
@@ -226,18 +240,18 @@ func (r *Rule) heldBy(p *Principal) bool {
 
 // decidePermission adds the host's permissions to a decision, on an aware table.
 func (t *Table) decidePermission(e entry, p *Principal, d *Decision) {
-	var held *permitSet
+	var permits *permitSet
 	if !p.anonymous() {
-		held = p.Permits.of(t)
+		permits = p.Permits.of(t)
 	}
 	i := int(e.at)
 	switch needs := e.is&needsPermission != 0; {
-	case held == nil && !needs:
+	case permits == nil && !needs:
 		d.fail(AxisPermission)
 		d.stranger = !p.anonymous() // an anonymous caller lacks more
-	case held == nil || !held.use(i):
+	case permits == nil || !permits.use(i):
 		axis := AxisPermission
-		if held != nil && held.permit(i) == PermitConstrained {
+		if permits != nil && permits.permit(i) == PermitConstrained {
 			axis, d.bounded = AxisConstraint, true
 		}
 		d.fail(axis)

@@ -43,18 +43,19 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	case !t.enforced(rule):
 		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits a caller", Has: "an empty one"}}
 	}
-	rank := t.Rank(p.Role)
 	var d Decision
-	t.decide(e, &p, rank, &d)
+	t.decide(e, &p, t.mask(&p), &d)
 	all := []Verdict{{
 		Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p),
 	}}
-	if rule.MinRole != 0 {
-		need := t.resolve(rule.MinRole)
-		all = append(all, Verdict{
-			Axis: AxisRole, Holds: rank >= need && !p.Anonymous(),
-			Needs: t.roleName(need), Has: written(p.Role),
-		})
+	has := written(strings.Join(p.Roles, ", "))
+	if len(rule.MinRole) > 0 {
+		all = append(all, Verdict{Axis: AxisRole, Holds: d.roles == nil,
+			Needs: strings.Join(t.resolve(rule.MinRole), " or "), Has: has})
+	}
+	if e.of >= 0 {
+		all = append(all, Verdict{Axis: AxisRole, Holds: d.base == nil,
+			Needs: strings.Join(t.resolve(t.tools[e.of].MinRole), " or "), Has: has})
 	}
 	if len(rule.Scopes) > 0 {
 		all = append(all, Verdict{

@@ -10,9 +10,10 @@ import (
 
 // ParseRule returns the rule in a text, in the words of the directive //mcp:tool: public alone; or
 // authenticated, minrole=Member and scopes=read,write, of which all that is written must hold; and
-// denial=conceal, forbid or challenge. roles is the hierarchy, lowest first; nil is [DefaultRoles].
+// denial=conceal, forbid or challenge. minrole=Manager,Auditor holds for either role. roles is the
+// hierarchy, as in [Table]; nil is [DefaultRoles].
 // The rule names no tool, and has no permission of a host.
-func ParseRule(roles []string, text string) (Rule, error) {
+func ParseRule(roles [][]string, text string) (Rule, error) {
 	var r Rule
 	t := Table{Roles: roles}
 	words := strings.Fields(text)
@@ -32,9 +33,11 @@ func ParseRule(roles []string, text string) (Rule, error) {
 		case word == "authenticated":
 			r.Authenticated = true
 		case key == "minrole" && hasValue:
-			if r.MinRole = t.Rank(value); r.MinRole == 0 {
-				return bad("unknown role %q: use one of %s", value,
-					strings.Join(t.Hierarchy(), " < "))
+			r.MinRole = strings.Split(value, ",")
+			for _, role := range r.MinRole {
+				if t.order().Bit(role) == 0 {
+					return bad("unknown role %q: use one of %s", role, t.hierarchyText())
+				}
 			}
 		case key == "scopes" && hasValue:
 			if r.Scopes = strings.Split(value, ","); slices.Contains(r.Scopes, "") {
@@ -54,7 +57,7 @@ func ParseRule(roles []string, text string) (Rule, error) {
 				"scopes=A,B, and denial=MODE", word)
 		}
 	}
-	restricted := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
+	restricted := r.restricted()
 	switch {
 	case r.Public && restricted:
 		return bad("public excludes the rest: remove one of them")
@@ -66,7 +69,7 @@ func ParseRule(roles []string, text string) (Rule, error) {
 
 // ParseRules is [ParseRule] for many texts, by the names of their tools. The error has a line for
 // each text that is no rule.
-func ParseRules(roles []string, texts map[string]string) (map[string]Rule, error) {
+func ParseRules(roles [][]string, texts map[string]string) (map[string]Rule, error) {
 	var errs []error
 	rules := make(map[string]Rule, len(texts))
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

@@ -201,8 +201,8 @@ type Event struct {
 	Principal string `json:"principal,omitempty"`
 	// Client is the OAuth client or the program that called.
 	Client string `json:"client_id,omitempty"`
-	// Role is the caller's role.
-	Role string `json:"role,omitempty"`
+	// Roles are the caller's roles.
+	Roles []string `json:"roles,omitempty"`
 
 	// Tool is the requested name, cut to 128 bytes. The tool exists only if Axis is not "unknown".
 	Tool string `json:"tool_name,omitempty"`
@@ -263,12 +263,16 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 		fields
 		Client string `json:"client"`
 		Tool   string `json:"tool"`
+		Role   string `json:"role"`
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
 	*e = Event(read.fields)
 	e.Client, e.Tool = cmp.Or(e.Client, read.Client), cmp.Or(e.Tool, read.Tool)
+	if read.Role != "" && e.Roles == nil {
+		e.Roles = []string{read.Role}
+	}
 	if e.Type == toolCall {
 		e.Type = ToolCalled
 	}

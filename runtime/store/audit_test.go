@@ -20,7 +20,7 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx, began := t.Context(), time.Now().Truncate(time.Millisecond)
 		by := audit.Event{
-			Issuer: "https://id.example", Principal: "ada", Client: "console", Role: "Admin",
+			Issuer: "https://id.example", Principal: "ada", Client: "console", Roles: []string{"Admin"},
 			RequestID: "r7",
 			// not for the caller to say
 			Type: audit.ToolCalled, Status: audit.Failed, Failure: audit.Denied, Action: "nothing",
@@ -125,7 +125,7 @@ func TestSinkKeepsEventsAsTheyAre(t *testing.T) {
 			e := audit.Event{
 				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCalled,
 				RequestID: fmt.Sprint(i),
-				Issuer:    odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd,
+				Issuer:    odd, Principal: odd, Client: odd, Roles: []string{odd}, Tool: odd, Missing: odd,
 				Status: audit.Success, Milliseconds: 1.5,
 				Arguments: []audit.Argument{{
 					Name: odd, Bytes: 3, Digest: audit.DigestOf([]byte(odd))}},

@@ -74,8 +74,8 @@ func serve(t *testing.T) *world {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
-			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
+			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Roles: []string{"Admin"}},
+			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Roles: []string{"Member"}},
 		}),
 		Audit:    runtime.AuditOptions{Sink: s.Audit()},
 		Logger:   logger,

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:227d8285385d66a0854e2c6524c607a1",
-		Code:   "2:96160a42373576648b04900d3c0e6604",
+		Code:   "2:3a2ed6672963881982acb2d3cf0d91b1",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -87,7 +87,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"included, so that a misspelled role cannot widen access.",
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a role of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
+		Cure: "Write roles of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
 			"Viewer, Member, Manager and Admin. minrole=FILL_IN stands for a rule that you choose: " +
 			"replace it by public, authenticated, scopes=, action=, or minrole= with a role.",
 	},
@@ -186,7 +186,8 @@ func Find(in FindInput) (Device, error)`,
 	UnequalHierarchies: {
 		Title: "different role hierarchies",
 		Cause: "Packages whose //mcp:server has the same name= form one server, and a server has one " +
-			"hierarchy. Otherwise a role would mean more in one package than in another.",
+			"hierarchy. Otherwise a role would mean more in one package than in another. The packages " +
+			"need the same roles, the same order and the same main chain, in whatever lines.",
 		Example: `//mcp:server name=inventory
 //mcp:roles Guest < Owner
 package devices
@@ -229,7 +230,9 @@ func Welcome(ctx context.Context) (string, error)`,
 			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape\n" +
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
-			"[]byte and output=text\n\n" +
+			"[]byte and output=text\n" +
+			"- a role of minrole= that has the rights of another one in the list; a //mcp:rule that adds " +
+			"nothing to the rule of the tool\n\n" +
 			"One of the two may be inherited from //mcp:default.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -346,10 +349,15 @@ func Purge(ctx context.Context) error`,
 		Title: "malformed role hierarchy",
 		Cause: "//mcp:roles takes a chain of different names, lowest first, separated by <. Without " +
 			"names, it belongs on a const block of one named integer type whose constants have " +
-			"different values. lowest and highest are reserved.",
-		Example: `//mcp:roles Viewer < Admin < Viewer
+			"different values. lowest and highest are reserved.\n\n" +
+			"Several lines are a partial order together. A cycle and more than 64 roles are errors. " +
+			"The const block, or else the first line, is the main chain: lowest and highest are its " +
+			"ends. So no role may be below its start or above its end.",
+		Example: `//mcp:roles Viewer < Admin
+//mcp:roles Admin < Auditor < Viewer
 package devices`,
-		Cure: "Write each role once: //mcp:roles Viewer < Member < Admin.",
+		Cure: "Write each role once in a line, and remove the cycle: //mcp:roles Viewer < Admin and " +
+			"//mcp:roles Auditor < Admin.",
 	},
 	OutOfRange: {
 		Title: "limit out of range",

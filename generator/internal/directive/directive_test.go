@@ -32,6 +32,7 @@ func TestValuesAreWordsOrGoStrings(t *testing.T) {
 		`//mcp:tool public`:                                {"public": nil},
 		"//mcp:tool\tpublic \t readonly":                   {"public": nil, "readonly": nil},
 		`//mcp:tool minrole=Viewer`:                        {"minrole": {"Viewer"}},
+		`//mcp:tool minrole=Viewer,Auditor`:                {"minrole": {"Viewer", "Auditor"}},
 		`//mcp:tool title="Find \"it\""`:                   {"title": {`Find "it"`}},
 		"//mcp:tool title=`Find \"it\" \\n`":               {"title": {`Find "it" \n`}},
 		`//mcp:tool title=a=b`:                             {"title": {"a=b"}},
@@ -114,9 +115,9 @@ func TestPositionsPointAtWhatTheySay(t *testing.T) {
 		t.Errorf("second scope: %q", got)
 	}
 	text = `//mcp:roles Guest < Guests < Guest < Owner`
-	_, problems := parse(t, text)
-	if len(problems) != 1 || problems[0].Pos != 1000+token.Pos(strings.LastIndex(text, "Guest <")) {
-		t.Errorf("got %v", problems)
+	d, problems := parse(t, text)
+	if len(problems) != 0 || d.Chain[2].Pos != 1000+token.Pos(strings.LastIndex(text, "Guest <")) {
+		t.Errorf("got %+v, %v", d, problems)
 	}
 }
 

@@ -408,10 +408,6 @@ func (l *lexer) chain() {
 			l.problem(diag.BadHierarchy, start, start+len(name), "rename the role",
 				"the role name "+name+" is reserved")
 			return
-		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == name }):
-			l.problem(diag.BadHierarchy, start, start+len(name), "write each role once",
-				"the role "+name+" stands twice in the hierarchy")
-			return
 		}
 		l.d.Chain = append(l.d.Chain, v)
 	}

@@ -121,8 +121,9 @@ var access = []Key{
 	{Name: "public", Kind: Flag,
 		Purpose: "every caller, also one without an identity; excludes the other rules"},
 	{Name: "authenticated", Kind: Flag, Purpose: "every caller with an identity"},
-	{Name: "minrole", Kind: Text,
-		Purpose: "callers with this role or a higher one; lowest and highest fit any hierarchy"},
+	{Name: "minrole", Kind: List,
+		Purpose: "callers with one of these roles or a role above it; lowest and highest fit any " +
+			"hierarchy"},
 	{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
 	{Name: "action", Kind: Label, Purpose: "the action of the host's permission " +
 		"<app>.<action>_<object>, or the whole permission without app= and object=; mcpgen " +
@@ -196,9 +197,11 @@ var specs = []Spec{
 	},
 	{
 		Name: "roles",
-		Purpose: "declares the role hierarchy, lowest first. On a const block, without roles: the " +
-			"constants by ascending value. Default: Viewer < Member < Manager < Admin",
-		Places: []Place{PackageDoc, ConstBlock}, Form: Chain,
+		Purpose: "declares roles, lowest first. Each line is a chain. Several lines are a partial " +
+			"order together, and the first is the main chain: lowest and highest are its ends. On a " +
+			"const block, without roles: the constants by ascending value are the main chain. " +
+			"Default: Viewer < Member < Manager < Admin",
+		Places: []Place{PackageDoc, ConstBlock}, Form: Chain, Repeat: true,
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
@@ -386,9 +389,9 @@ var specs = []Spec{
 		Places: []Place{Func, InterfaceMethod}, Form: Valued, Repeat: true, OfTool: true,
 		Keys: []Key{
 			{Name: "authenticated", Kind: Flag, Purpose: "every caller with an identity"},
-			{Name: "minrole", Kind: Text,
-				Purpose: "callers whose role is this one or higher; lowest and highest fit any " +
-					"hierarchy"},
+			{Name: "minrole", Kind: List,
+				Purpose: "callers with one of these roles or a role above it, beside the roles of the " +
+					"tool's rule; lowest and highest fit any hierarchy"},
 			{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
 		},
 		Example: `//mcp:rule action=delete,purge minrole=Admin`,

@@ -56,7 +56,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	if len(m.rows) == 0 {
 		return
 	}
-	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.also) > 0 })
+	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.needs()) > 0 })
 	b.WriteString("| " + kind + " |")
 	for _, caller := range m.callers {
 		b.WriteString(" " + cell(caller) + " |")
@@ -78,7 +78,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
 		if also {
-			b.WriteString(strings.TrimRight(" "+cell(strings.Join(row.also, ", ")), " ") + " |")
+			b.WriteString(strings.TrimRight(" "+cell(strings.Join(row.needs(), ", ")), " ") + " |")
 		}
 		if proven {
 			b.WriteString(" " + row.proven + " |")
@@ -118,7 +118,7 @@ type entry struct {
 
 // entriesOf describes what a service serves.
 func entriesOf(s model.Service) (list []entry) {
-	prompts, resources := s.Prompts, s.Resources
+	prompts, resources, order := s.Prompts, s.Resources, s.Roles.Order()
 	for _, t := range s.Served() {
 		e := entry{Served: t}
 		var r model.Resource
@@ -133,10 +133,15 @@ func entriesOf(s model.Service) (list []entry) {
 			r, resources = resources[0], resources[1:]
 			arguments, takes = r.Variables, len(r.Variables) > 0
 		}
-		e.facts.add(true, "Access: "+accessWords(*t.Tool))
+		e.facts.add(true, "Access: "+accessWords(*t.Tool, nil))
 		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
 		for _, v := range t.Ruled() {
-			e.facts.add(true, "Value "+code(v.Name())+": "+accessWords(model.Tool{Access: v.Access}))
+			base := t.Access.MinRole // needed as well, unless the value's roles imply them
+			if order.Implies(order.Resolve(v.Access.MinRole), order.Resolve(base)) {
+				base = nil
+			}
+			e.facts.add(true, "Value "+code(v.Name())+": "+
+				accessWords(model.Tool{Access: v.Access}, base))
 		}
 		hints := hintWords(t.Hints)
 		e.facts.add(hints != "", "Hints: "+hints+".")
@@ -245,20 +250,19 @@ func (e entry) write(b *strings.Builder) {
 	}
 }
 
-// accessWords describes who may call a tool.
-func accessWords(tool model.Tool) string {
+// accessWords describes who may call a tool, or send a value of a tool with roles of its own.
+func accessWords(tool model.Tool, base []string) string {
 	a := tool.Access
 	var needs []string
 	switch {
 	case a.Public:
 		return "public; every caller may use it, anonymous callers included." +
 			denialWords(tool.Denial)
-	case a.MinRole == model.Lowest:
-		needs = append(needs, "the server's lowest role or higher")
-	case a.MinRole == model.Highest:
-		needs = append(needs, "the server's highest role")
-	case a.MinRole != "":
-		needs = append(needs, fmt.Sprintf("role %s or higher", a.MinRole))
+	case len(a.MinRole) > 0:
+		needs = append(needs, roleWords(a.MinRole))
+		if len(base) > 0 {
+			needs = append(needs, roleWords(base))
+		}
 	case a.Authenticated:
 		needs = append(needs, "an authenticated caller")
 	}
@@ -274,6 +278,19 @@ func accessWords(tool model.Tool) string {
 		host = "; no permission of the host"
 	}
 	return "needs " + sentenceList(needs) + host + "." + denialWords(tool.Denial)
+}
+
+// roleWords describes callers with one of the roles of a rule.
+func roleWords(roles []string) string {
+	switch {
+	case len(roles) > 1:
+		return "one of the roles " + sentenceList(roles) + " or higher"
+	case roles[0] == model.Lowest:
+		return "the server's lowest role or higher"
+	case roles[0] == model.Highest:
+		return "the server's highest role"
+	}
+	return "role " + roles[0] + " or higher"
 }
 
 func denialWords(denial string) string {

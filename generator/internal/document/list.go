@@ -118,7 +118,7 @@ func rule(t model.Tool) string {
 	var keys words
 	keys.add(a.Public, "public")
 	keys.add(a.Authenticated, "authenticated")
-	keys.add(a.MinRole != "", "minrole="+a.MinRole)
+	keys.add(len(a.MinRole) > 0, "minrole="+strings.Join(a.MinRole, ","))
 	keys.add(len(a.Scopes) > 0, "scopes="+strings.Join(a.Scopes, ","))
 	keys.add(a.Permission != "", "permission="+a.Permission)
 	keys.add(a.Action == model.NoAction, "action=none")

@@ -12,17 +12,18 @@ import (
 )
 
 // manifestVersion is the version of the manifest's format.
-const manifestVersion = 2
+const manifestVersion = 3
 
 // manifest is mcp.manifest.json: what a package serves and to whom, for review and for other
 // tools. It holds no position and no version of mcpgen, so that it changes only when authority or
 // contract does. The lists of the package are always present. In all other places, an empty field
 // is left out: a rule without minRole requires no role.
 type manifest struct {
-	Manifest  int                `json:"manifest"`  // the version of the format
-	Package   string             `json:"package"`   // the import path
-	Server    manifestServer     `json:"server"`    // what //mcp:server declares
-	Roles     []string           `json:"roles"`     // lowest first; empty fits any hierarchy
+	Manifest int            `json:"manifest"` // the version of the format
+	Package  string         `json:"package"`  // the import path
+	Server   manifestServer `json:"server"`   // what //mcp:server declares
+	// Roles are chains, each lowest first, and the main chain first; empty fits any hierarchy.
+	Roles     [][]string         `json:"roles"`
 	Tools     []manifestTool     `json:"tools"`     // by name
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
 	Resources []manifestResource `json:"resources"` // by URI
@@ -60,7 +61,8 @@ type manifestTool struct {
 	Params      []string       `json:"params,omitempty"`      // plain ones, in the signature's order
 	Description string         `json:"description,omitempty"` // the text for models
 	Access      manifestAccess `json:"access"`                // the rule
-	// Values are those that a //mcp:rule is about, with the rule of the tool included.
+	// Values are those that a //mcp:rule is about. Their rules include the rule of the tool. If a
+	// value has roles of its own, the caller needs one of these and one of the tool's.
 	Values   []manifestValue `json:"values,omitempty"`
 	Denial   string          `json:"denial,omitempty"`   // "conceal", "forbid" or "challenge"
 	Hints    manifestHints   `json:"hints,omitzero"`     // those that are written
@@ -123,9 +125,10 @@ type manifestArgument struct {
 }
 
 type manifestAccess struct {
-	Public        bool   `json:"public,omitempty"`        // everybody, without a credential
-	Authenticated bool   `json:"authenticated,omitempty"` // every caller with an identity
-	MinRole       string `json:"minRole,omitempty"`       // the lowest role; absent for none
+	Public        bool `json:"public,omitempty"`        // everybody, without a credential
+	Authenticated bool `json:"authenticated,omitempty"` // every caller with an identity
+	// MinRole are roles of which the caller needs one, or a role above one; absent for none.
+	MinRole []string `json:"minRole,omitempty"`
 	// Permission is "none" for action=none, and empty without action= and object=.
 	Permission string `json:"permission,omitempty"`
 	// Verb is the CRUD verb that the action is mapped from. Permissions with different actions and
@@ -180,14 +183,14 @@ func Manifest(s model.Service) ([]byte, error) {
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
 			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
 			Client: s.Server.Client},
-		Roles:     []string{},
+		Roles:     [][]string{},
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
 		Resources: []manifestResource{},
 		Ignored:   []manifestIgnored{},
 	}
 	if s.Roles.Own {
-		m.Roles = s.Roles.Names
+		m.Roles = s.Roles.Chains
 	}
 	for _, tool := range s.Tools {
 		t, err := manifestOf(tool)

@@ -7,24 +7,6 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 )
 
-// writeRoles writes the constants of the roles.
-func (p *plan) writeRoles(f file) {
-	if p.Roles.Own {
-		var defs []jen.Code
-		for i, role := range p.Roles.Names {
-			def := jen.Id(p.roles[role])
-			if i == 0 {
-				def = def.Qual(accessPath, "Role").Op("=").Iota().Op("+").Lit(1).
-					Comment("zero admits no caller")
-			}
-			defs = append(defs, def)
-		}
-		f.Comment("The roles, lowest first.")
-		f.Const().Defs(defs...)
-		f.Line()
-	}
-}
-
 // table writes the permission table: the compiled authority. It is a literal within the function
 // Toolset, because any function of the package could change a variable.
 func (p *plan) table() *jen.Statement {
@@ -42,7 +24,7 @@ func (p *plan) table() *jen.Statement {
 			jen.Index().Qual(accessPath, "Rule").Add(rows(rules[kind]...)))
 	}
 	return jen.Qual(accessPath, "Table").Add(rows(
-		when(p.Roles.Own, "Roles", strs(p.Roles.Names)),
+		when(p.Roles.Own, "Roles", chains(p.Roles.Chains)),
 		list("Rules", "tool", len(p.Prompts)+len(p.Resources) == 0),
 		list("Prompts", "prompt", false), list("Resources", "resource", false),
 		list("Values", "value", false)))
@@ -53,7 +35,7 @@ func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	a := tool.Access
 	return inline(append(fields,
 		whenTrue("Public", a.Public), whenTrue("Authenticated", a.Authenticated),
-		when(a.MinRole != "", "MinRole", p.role(a.MinRole)), texts("Scopes", a.Scopes),
+		texts("MinRole", a.MinRole), texts("Scopes", a.Scopes),
 		p.permission(a), text("Verb", a.Verb), whenTrue("Constrained", a.Constrained),
 		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))))...)
 }
@@ -67,14 +49,11 @@ func (p *plan) permission(a model.Access) *jen.Statement {
 		text("App", p.Server.App), text("Action", a.Action), text("Object", a.Object))))
 }
 
-// role writes a role of the hierarchy, or one of the two reserved ones where the hierarchy has
-// none of that name.
-func (p *plan) role(name string) *jen.Statement {
-	if constant, own := p.roles[name]; own {
-		return jen.Id(constant)
+// chains writes the role hierarchy.
+func chains(lines [][]string) *jen.Statement {
+	var all []jen.Code
+	for _, line := range lines {
+		all = append(all, inline(quotes(line)...))
 	}
-	if name == model.Lowest {
-		return jen.Qual(accessPath, "Lowest")
-	}
-	return jen.Qual(accessPath, "Highest")
+	return jen.Index().Index().String().Add(inline(all...))
 }

@@ -7,6 +7,8 @@ package model
 import (
 	"regexp"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 // Service is the model of a package with directives.
@@ -80,13 +82,21 @@ func IsClientDir(text string) bool {
 
 // Roles is the role hierarchy.
 type Roles struct {
-	Names []string // lowest first
+	// Chains are a partial order together. Each is lowest first, and the first is the main chain.
+	// They are empty if the hierarchy has a finding.
+	Chains [][]string
 	// Own is whether the package declares a hierarchy or names a role of the default one. A package
 	// whose rules name no role fits any hierarchy.
 	Own bool
-	// Type is the named integer type of a const block marked //mcp:roles, or empty for a chain.
+	// Type is the named integer type of a const block marked //mcp:roles, or empty without one.
 	Type string
-	Pos  Position
+	Pos  Position // of the first //mcp:roles
+}
+
+// Order returns the partial order of the roles.
+func (r Roles) Order() roleorder.Order {
+	order, _ := roleorder.New(r.Chains) // scan has reported its problems
+	return order
 }
 
 // DeclaredType is a type that //mcp:type gives a schema.

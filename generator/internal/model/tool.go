@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 // Tool is one annotated handler.
@@ -73,16 +75,18 @@ func (h Handler) String() string {
 
 // The reserved values of Access.MinRole, for packages that fit anybody's hierarchy.
 const (
-	Lowest  = "lowest"
-	Highest = "highest"
+	Lowest  = roleorder.LowestName
+	Highest = roleorder.HighestName
 )
 
 // Access is the effective access rule of a tool, defaults of type and package applied.
 type Access struct {
 	Public        bool
 	Authenticated bool
-	MinRole       string   // a role of the hierarchy, "lowest", "highest" or empty
-	Scopes        []string // sorted; all are required
+	// MinRole are roles of the hierarchy, "lowest" or "highest", as written. A caller needs one of
+	// them, or a role above one.
+	MinRole []string
+	Scopes  []string // sorted; all are required
 	// Action is as written, or mapped from Verb. "none" takes the tool out, and empty is no rule.
 	Action string
 	Verb   string // the CRUD verb that Action is mapped from; empty for any other action
@@ -99,17 +103,25 @@ type Access struct {
 // SameRule reports whether two handlers have equal effective rules, and refuse in the same way.
 func (t Tool) SameRule(o Tool) bool {
 	a, b := t.Access, o.Access
-	return a.Public == b.Public && a.Authenticated == b.Authenticated && a.MinRole == b.MinRole &&
+	return a.Public == b.Public && a.Authenticated == b.Authenticated &&
+		sameNames(a.MinRole, b.MinRole) &&
 		slices.Equal(a.Scopes, b.Scopes) && a.Permission == b.Permission &&
 		a.Constrained == b.Constrained && t.Denial == o.Denial
+}
+
+// sameNames reports whether two lists have the same names, in whatever order.
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // Value is one value of an argument whose values have rules by //mcp:rule.
 type Value struct {
 	Argument string // as clients name it
 	Value    string
-	Ruled    bool   // a //mcp:rule is about it; any other value has the rule of the tool
-	Access   Access // the rule of the tool included
+	Ruled    bool // a //mcp:rule is about it; any other value has the rule of the tool
+	// Access includes the rule of the tool, except its roles if the value has roles of its own. A
+	// caller needs the roles of both.
+	Access Access
 }
 
 // Name is the value with its argument, as in action=delete.

@@ -32,7 +32,7 @@ var verbs = map[string]string{
 type rule struct {
 	public        bool
 	authenticated bool
-	minRole       string
+	minRole       []string
 	scopes        []string
 	action        string // empty where nothing is written
 	object        string
@@ -47,7 +47,7 @@ func (r rule) over(base rule) rule {
 	if r.public {
 		return r
 	}
-	if !r.authenticated && r.minRole == "" && len(r.scopes) == 0 { // it selects no callers itself
+	if !r.authenticated && len(r.minRole) == 0 && len(r.scopes) == 0 { // it selects no callers itself
 		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
 			base.minRole, base.scopes
 	}
@@ -101,7 +101,7 @@ func verbOf(goName string) string {
 func (s *scanner) rule(d *directive.Directive) rule {
 	r := rule{
 		public: d.Has("public"), authenticated: d.Has("authenticated"),
-		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
+		minRole: d.List("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
 		object: d.Text("object"),
 	}
 	place := s.at(d.Span)
@@ -142,8 +142,7 @@ func (s *scanner) readDefaults() {
 		}
 	}
 	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}
-	ofPackage, _ := s.single("default")
-	read("", ofPackage)
+	read("", s.single("default"))
 	for _, d := range s.decls {
 		if d.Place == directive.TypeDoc {
 			read(d.Name.Name, d.Find("default"))
@@ -244,14 +243,14 @@ func (t *reading) ruleOfValues(found *directive.Directive) {
 
 // narrow adds a rule to an access rule, and reports whether that needs more then.
 func (s *scanner) narrow(a *model.Access, rule *directive.Directive) (narrows bool) {
-	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0
+	known := a.Authenticated || len(a.MinRole) > 0 || len(a.Scopes) > 0
 	narrows = a.Public || rule.Has("authenticated") && !known
 	a.Public = false
 	if rule.Has("authenticated") && !known {
 		a.Authenticated = true
 	}
-	if role := rule.Text("minrole"); role != "" && s.rank(role) > s.rank(a.MinRole) {
-		a.MinRole, narrows = role, true
+	if roles := rule.List("minrole"); roles != nil && !s.implies(a.MinRole, roles) {
+		a.MinRole, narrows = roles, true
 	}
 	scopes := slices.Concat(a.Scopes, rule.List("scopes"))
 	slices.Sort(scopes)
@@ -349,6 +348,9 @@ func (t *reading) shows() {
 // at an argument, and its value is one of a type: the rules of this package count, and those of the
 // packages that it imports, which declare its types.
 func (s *scanner) secrets() {
+	if len(s.Service.Roles.Chains) == 0 {
+		return // a finding: no role can be judged
+	}
 	own := slices.DeleteFunc(secrets.Of(s.decls, s.walker), func(v secrets.Value) bool {
 		return !slices.ContainsFunc(s.Service.Tools, func(t model.Tool) bool { // it has a finding
 			return t.Handler.String() == v.Handler && slices.ContainsFunc(t.Ruled(),
@@ -457,9 +459,9 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 
 // covers reports whether a rule needs all that the rule of a value needs.
 func (s *scanner) covers(a, need model.Access) bool {
-	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Permission != ""
-	rank := s.rank(need.MinRole)
-	return !a.Public && known && (need.MinRole == "" || rank > 0 && s.rank(a.MinRole) >= rank) &&
+	known := a.Authenticated || len(a.MinRole) > 0 || len(a.Scopes) > 0 || a.Permission != ""
+	return !a.Public && known &&
+		(len(need.MinRole) == 0 || s.implies(a.MinRole, need.MinRole)) &&
 		!slices.ContainsFunc(need.Scopes, func(scope string) bool {
 			return !slices.Contains(a.Scopes, scope)
 		})

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	source := stored.New(s, stored.Stored)
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
+			identity.HashToken(token): {Issuer: "team", Subject: "ada", Roles: []string{"Admin"}}}),
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin: must(admin.New(source, admin.Options{
 			Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
@@ -161,7 +162,7 @@ func TestConsoleOfAServer(t *testing.T) {
 		t.Fatalf("%v, %v", events, err)
 	}
 	e := events[0]
-	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || e.Role != "Admin" ||
+	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || !slices.Equal(e.Roles, []string{"Admin"}) ||
 		e.RequestID == "" || e.Action != "create catalog" || len(e.Arguments) != 3 ||
 		e.Arguments[1].Name != "name" || e.Arguments[1].Bytes != 5 || e.Time.Before(started) {
 		t.Errorf("%+v", e)

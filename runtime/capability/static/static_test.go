@@ -151,7 +151,7 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 	s := open(t, "a.yaml", team)
 	for name, p := range map[string]access.Principal{
 		"nobody": {},
-		"a subject alone": {Issuer: "i", Subject: "ada", Client: "ada", Role: "ada",
+		"a subject alone": {Issuer: "i", Subject: "ada", Client: "ada", Roles: []string{"ada"},
 			Groups: []string{"readers"}},
 		"an unknown user":       {User: "adam"},
 		"another case":          {User: "Ada"},

@@ -16,13 +16,21 @@ import (
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
 // (RFC 6901): "/https:~1~1example.com~1roles".
 type Claims struct {
-	// Roles are claims whose values, a string or a list of strings, name roles. A value of another
-	// type counts as nothing. Empty reads no roles.
+	// Roles are claims that name roles: a string, a list of strings, or an object whose keys are
+	// names. A key counts only if its value is true or a non-empty object, and needs RoleNames. A
+	// value of another type counts as nothing. Empty reads no roles.
 	Roles []string
-	// RoleNames maps the values of Roles to roles of the server; other values count as nothing. Nil
-	// takes the values themselves as names of roles, which is right only if the issuer's roles are
-	// meant for this server.
+	// RoleNames maps the values of Roles to roles of the server; other values count as nothing, and
+	// the first 100 of them are logged. Nil takes the values themselves as names of roles, which is
+	// right only if the issuer's roles are meant for this server.
 	RoleNames map[string]string
+	// RolesSeparator separates the names in a claim of Roles that is a string, and needs RoleNames.
+	// Empty takes the string as one name: "Network Admin" does not name Admin.
+	RolesSeparator string
+	// RolesOrg is the organization whose roles count: a key of a claim of Roles counts only if its
+	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. It
+	// needs RoleNames. Empty takes the roles of every organization.
+	RolesOrg string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or "scp" if that is missing or empty.
 	Scopes string
@@ -61,40 +69,18 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 			Subject: sub,
 			Client:  client,
 			User:    user,
+			Roles:   i.roles(c),
 			Scopes:  scopes(at(c, m.scopes(c))),
 			Groups:  valuesAt(c, m.Groups),
 			Orgs:    m.Orgs.read(c),
 			Teams:   m.Teams.read(c),
 		},
-		Roles: m.roles(c),
 		// RFC 9068, section 2.2: where no resource owner is involved, the subject is the client.
 		ClientItself: sub == client && !delegated,
 		Expires:      expires,
 		Scheme:       scheme,
 		Claims:       c,
 	}, nil
-}
-
-// roles returns the names of roles in a token. Another value counts for nothing, and the names
-// beside it count: roles only add rights.
-func (m Claims) roles(c map[string]any) []string {
-	var roles []string
-	for _, path := range m.Roles {
-		values, isList := at(c, path).([]any)
-		if !isList {
-			values = []any{at(c, path)}
-		}
-		for _, value := range values {
-			name, _ := value.(string)
-			if name != "" && m.RoleNames != nil {
-				name = m.RoleNames[name]
-			}
-			if name != "" {
-				roles = append(roles, name)
-			}
-		}
-	}
-	return roles
 }
 
 // user is the host's user, "" if the token has none. OpenID Connect Core 1.0, section 5.7 warns of
@@ -162,8 +148,11 @@ func (i *issuer) noteUnread(c map[string]any) {
 				"JSON type: see oidc.Claims", "issuer", i.settings.URL, "claim", path)
 		}
 	}
-	for _, path := range append([]string{m.Groups, m.scopes(c)}, m.Roles...) {
+	for _, path := range []string{m.Groups, m.scopes(c)} {
 		note(path, areTexts)
+	}
+	for _, path := range m.Roles {
+		note(path, m.readsRoles)
 	}
 	note(filled(c, m.Client, "client_id", "azp"), isText)
 	note(m.Orgs.Claim, m.Orgs.reads)

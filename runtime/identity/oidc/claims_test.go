@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
 		"preferred_username", "root", "organization", "acme", "orgs", []string{"acme"}, "teams",
 		[]string{"t"}, "user", "root")
 	want := access.Principal{Issuer: issuerURL, Subject: "ada", Client: "cli"}
-	if !reflect.DeepEqual(id.Principal, want) || id.Roles != nil {
+	if !reflect.DeepEqual(id.Principal, want) {
 		t.Errorf("%+v", id)
 	}
 }
@@ -87,12 +88,30 @@ func TestRolesAreMapped(t *testing.T) {
 			[]any{"role", []any{[]string{"Admin"}}}, nil},
 		"words in a string": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
 			[]any{"role", "boss op"}, nil},
+		"keys": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": map[string]any{"x": 1}, "boss": true, "Admin": true}},
+			[]string{"Admin", "Member"}},
+		"keys without a value that counts": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": false, "boss": map[string]any{}, "": true}}, nil},
+		"keys with other values": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": "true", "boss": []any{true}}}, nil},
+		"keys with null": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", json.RawMessage(`{"op":null,"boss":1}`)}, nil},
+		"keys of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
+			[]any{"role", map[string]any{"op": map[string]any{"7": "x", "8": "y"},
+				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
+		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
+			[]any{"role", map[string]any{"op": true}}, nil},
+		"separated": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesSeparator: ", "},
+			[]any{"role", "op, boss, x, "}, []string{"Member", "Admin"}},
+		"a list with separators": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesSeparator: " "}, []any{"role", []string{"op boss"}}, nil},
 		"a dotted name":    {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},
 		"through a string": {oidc.Claims{Roles: []string{"a.b"}}, []any{"a", "Admin"}, nil},
 	} {
 		id := read(t, test.claims, test.changes...)
-		if !slices.Equal(id.Roles, test.want) || id.Principal.Role != "" {
-			t.Errorf("%s: %q, %q", name, id.Roles, id.Principal.Role)
+		if !slices.Equal(id.Principal.Roles, test.want) {
+			t.Errorf("%s: %q", name, id.Principal.Roles)
 		}
 	}
 }
@@ -140,6 +159,9 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 		`1e99`: true, `[1e99]`: true, `[null]`: true, `[{}]`: true, `[{"name":["a"]}]`: true,
 		`[{"name":"a","standing":{}}]`: true, `{"a":1e99}`: true, `{"a":null}`: true,
 		`{"a":{"standing":[1]}}`: true, `[["a"]]`: true}
+	keys := maps.Clone(texts) // with RoleNames, keys are read
+	maps.Copy(keys, values{`{"Admin":true}`: false, `{}`: false, `{"a":false,"b":{"c":1}}`: false,
+		`{"a":1e99}`: true, `{"a":true,"b":"true"}`: true, `{"a":null}`: true})
 	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
 		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
 	for claim, test := range map[string]struct {
@@ -149,10 +171,15 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 		"realm": {"realm.roles", texts}, "r": {"r", texts}, "g": {"g", texts}, "scope": {"scope", texts},
 		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
 		"azp":   {"azp", values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true}},
-		"other": {"other", values{`1e99`: false, `{}`: false}},
+		"other": {"other", values{`1e99`: false, `{}`: false}}, "k": {"k", keys},
 	} {
 		for value, logged := range test.values {
 			var log strings.Builder
+			configured := configured
+			if claim == "k" {
+				configured.Roles, configured.RoleNames = []string{"k"}, map[string]string{"Admin": "Admin",
+					"a": "a", "b": "b"}
+			}
 			source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = configured }),
 				func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 			var sent any = json.RawMessage(value)
@@ -395,8 +422,11 @@ func TestClaimsNeverWiden(t *testing.T) {
 		if list, ok := claim.([]any); ok {
 			held = list
 		}
-		for _, role := range id.Roles {
-			if role != "Admin" || !slices.Contains(held, any("a")) {
+		keys, _ := claim.(map[string]any)
+		of, _ := keys["a"].(map[string]any)
+		named := keys["a"] == true || len(of) > 0 || slices.Contains(held, any("a"))
+		for _, role := range id.Principal.Roles {
+			if role != "Admin" || !named {
 				t.Fatalf("role %q of %v", role, claim)
 			}
 		}

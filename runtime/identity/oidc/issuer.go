@@ -21,6 +21,7 @@ type issuer struct {
 	resource     identity.Resource
 	log          *slog.Logger
 	unread       sync.Map // the paths of claims that were logged
+	unmapped     unmapped
 	web          fetcher
 	metadata     *cached[metadata]
 	keys         *cached[[]key]

@@ -25,8 +25,7 @@
 //	            subject
 //	User        Claims.User; empty where no claim is configured, or the token has none; a token
 //	            whose claim is there and does not count is refused
-//	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
-//	            highest that its hierarchy knows
+//	Roles       Claims.Roles; the server removes names that its hierarchy does not have
 //	Scopes      Claims.Scopes, or else scope, or scp if that is missing or empty
 //	Groups      Claims.Groups; none where no claim is configured
 //	Orgs        Claims.Orgs; none where no claim is configured

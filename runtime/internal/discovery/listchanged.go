@@ -100,8 +100,8 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 // seesSame reports whether two principals certainly see the same lists and catalogs. Permissions
 // that only hidden items need make no difference: a check would show a change that is not yet due.
 func (l *ListChanged) seesSame(a, b access.Principal) bool {
-	return a.Role == b.Role &&
-		a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
+	return a.Subject == b.Subject && a.Issuer == b.Issuer &&
+		slices.Equal(a.Roles, b.Roles) && slices.Equal(a.Scopes, b.Scopes) &&
 		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) && l.permitsSame(a, b)
 }
 

@@ -31,7 +31,7 @@ func notifying(host Host, log *journal) *notified {
 	n := &notified{block: map[request.Session]chan struct{}{}}
 	table := access.Table{Roles: access.DefaultRoles(), Resources: []access.Rule{
 		{Resource: "a", Authenticated: true}, {Resource: "b", Authenticated: true},
-		{Resource: "safe", MinRole: 4}}}
+		{Resource: "safe", MinRole: []string{"Admin"}}}}
 	for i := range MaxSubscriptions {
 		table.Resources = append(table.Resources,
 			access.Rule{Resource: fmt.Sprintf("n%04d", i), Authenticated: true})

@@ -35,7 +35,7 @@ func NewEvent(info *request.Info, kind audit.Type) audit.Event {
 	p := info.Principal
 	return audit.Event{
 		Type: kind, RequestID: info.ID, TraceID: info.TraceID,
-		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Role: p.Role,
+		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Roles: p.Roles,
 	}
 }
 
@@ -336,6 +336,11 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 		"principal", m.Principal.Subject, "user", m.Principal.User, m.IDs())
 }
 
+// roles returns the attribute of log lines: an empty list is [], and not null, in every format.
+func (m *Message) roles() slog.Attr {
+	return slog.Any("roles", append([]string{}, m.Principal.Roles...))
+}
+
 // logDenied logs what was denied. An unknown URI may contain values and is not logged.
 func (g *Guard) logDenied(ctx context.Context, m *Message) {
 	e := m.event
@@ -346,7 +351,7 @@ func (g *Guard) logDenied(ctx context.Context, m *Message) {
 			slog.String("prompt", e.Prompt), slog.String("resource", e.Resource)}
 	}
 	g.Log.LogAttrs(ctx, slog.LevelInfo, message, append(about,
-		slog.String("principal", m.Principal.Subject), slog.String("role", m.Principal.Role),
+		slog.String("principal", m.Principal.Subject), m.roles(),
 		slog.String("axis", e.Axis), slog.String("missing", e.Missing), m.IDs())...)
 }
 

@@ -47,7 +47,7 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 	default: // of middleware or an adopted server
 		e.End(audit.Errored)
 	}
-	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, "role", m.Principal.Role,
+	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, m.roles(),
 		"visible", e.Visible, "total", e.Total, m.IDs())
 	return a, err
 }

@@ -79,7 +79,7 @@ func ownerOf(p access.Principal) task.Owner {
 // callerOf returns a digest of what a credential lets its owner do: nil and empty lists, and other
 // orders, are equal.
 func callerOf(p access.Principal) string {
-	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, p.Role, sorted(p.Scopes), sorted(p.Groups),
+	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, sorted(p.Roles), sorted(p.Scopes), sorted(p.Groups),
 		sorted(p.Orgs), sorted(p.Teams))
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }

@@ -255,8 +255,8 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		t.Error(p, err)
 	}
 	rules := func(b access.Rule) access.Table {
-		table, err := access.Compose(access.Part{Table: access.Table{Roles: []string{"A", "B"},
-			Resources: []access.Rule{{Resource: "x:{a}", MinRole: 1}, b}}})
+		table, err := access.Compose(access.Part{Table: access.Table{Roles: [][]string{{"A", "B"}},
+			Resources: []access.Rule{{Resource: "x:{a}", MinRole: []string{"A"}}, b}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,11 +266,11 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 	own.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
 		read))
 	own.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"B"}})); err == nil ||
 		!strings.Contains(err.Error(), "x:{a} and x:1 match the same URI") {
 		t.Error(err)
 	}
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"A"}})); err != nil {
 		t.Error(err)
 	}
 }
@@ -292,12 +292,12 @@ func TestOverlapsWithAdoptedResources(t *testing.T) {
 		var all Resources
 		all.Add(own)
 		all.Add(NewAdoptedResource(uri, pattern))
-		table := access.Table{Roles: []string{"A", "B"}, Resources: []access.Rule{
-			{Resource: "x:{a}/z", MinRole: 1}, {Resource: uri, MinRole: 2}}}
+		table := access.Table{Roles: [][]string{{"A", "B"}}, Resources: []access.Rule{
+			{Resource: "x:{a}/z", MinRole: []string{"A"}}, {Resource: uri, MinRole: []string{"B"}}}}
 		if err := all.CheckOverlaps(table); (err != nil) != overlap {
 			t.Errorf("%s: %v", uri, err)
 		}
-		table.Resources[1].MinRole = 1
+		table.Resources[1].MinRole = []string{"A"}
 		if err := all.CheckOverlaps(table); err != nil {
 			t.Errorf("%s with an equal rule: %v", uri, err)
 		}

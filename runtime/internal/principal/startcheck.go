@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -58,7 +59,7 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	}
 	if known, ok := source.(identity.PrincipalLister); ok {
 		for _, p := range known.Principals() {
-			if err := cmp.Or(CheckNames(p), CheckRole(table, p)); err != nil {
+			if err := cmp.Or(CheckNames(p), CheckRoles(table, p)); err != nil {
 				found.add("Options.Identity: principal %q: %w", p.Subject, err)
 			}
 		}
@@ -79,20 +80,22 @@ func CheckNames(p access.Principal) error {
 	return nil
 }
 
-// CheckRole returns an error for a role that the table's hierarchy does not have.
-func CheckRole(table access.Table, p access.Principal) error {
-	if err := checkRole(table, p.Role); p.Role != "" && err != nil {
-		return fmt.Errorf("the principal's role is %w", err)
+// CheckRoles returns an error for a role that the table's hierarchy does not have.
+func CheckRoles(table access.Table, p access.Principal) error {
+	for _, role := range p.Roles {
+		if err := checkRole(table, role); err != nil {
+			return fmt.Errorf("a role of the principal is %w", err)
+		}
 	}
 	return nil
 }
 
 func checkRole(table access.Table, role string) error {
-	if table.Rank(role) != 0 {
+	if slices.Contains(table.Hierarchy(), role) {
 		return nil
 	}
-	return fmt.Errorf("%q, which is not a role of %s: use one of them",
-		role, strings.Join(table.Hierarchy(), " < "))
+	return fmt.Errorf("%q, which is not a role of %s: use one of them", role,
+		roleorder.Text(table.Roles))
 }
 
 type ruleOf struct {

@@ -33,8 +33,8 @@ type Value struct {
 // Written is the rule as its author has written it, as in minrole=Admin.
 func (v Value) Written() string {
 	var keys []string
-	if v.Need.MinRole != "" {
-		keys = append(keys, "minrole="+v.Need.MinRole)
+	if len(v.Need.MinRole) > 0 {
+		keys = append(keys, "minrole="+strings.Join(v.Need.MinRole, ","))
 	}
 	if len(v.Need.Scopes) > 0 {
 		keys = append(keys, "scopes="+strings.Join(v.Need.Scopes, ","))
@@ -87,7 +87,7 @@ func Of(decls []*annotated.Decl, w *schema.Walker) (values []Value) {
 			for _, value := range found.Chain {
 				values = append(values, Value{Type: name, Argument: found.Subject.Text,
 					Text: value.Text, Handler: d.String(), Directive: found,
-					Need: model.Access{MinRole: found.Text("minrole"), Scopes: found.List("scopes"),
+					Need: model.Access{MinRole: found.List("minrole"), Scopes: found.List("scopes"),
 						Authenticated: found.Has("authenticated")}})
 			}
 		}

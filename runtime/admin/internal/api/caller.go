@@ -18,7 +18,7 @@ type Whoami struct {
 	Issuer  string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
 	Subject string   `json:"subject"`
 	Client  string   `json:"client" doc:"The OAuth client of the token, or the subject"`
-	Role    string   `json:"role" doc:"The caller's highest role that the server knows, or empty"`
+	Roles   []string `json:"roles" nullable:"false" doc:"The caller's roles that the server knows"`
 	Scopes  []string `json:"scopes" nullable:"false"`
 	Admin   bool     `json:"admin" doc:"The caller is an admin of the server"`
 	Orgs    []Own    `json:"organizations" nullable:"false" doc:"The caller's memberships"`
@@ -40,8 +40,8 @@ func (a *API) whoami() {
 	register(a, op, anybody, func(ctx context.Context, r *request, _ *struct{}) (*output, error) {
 		p := r.caller
 		out := &output{Whoami{
-			Issuer: p.Issuer, Subject: p.Subject, Client: p.ClientID(), Role: p.Role,
-			Scopes: append([]string{}, p.Scopes...), Admin: a.authority.Admin(p),
+			Issuer: p.Issuer, Subject: p.Subject, Client: p.ClientID(),
+			Roles: append([]string{}, p.Roles...), Scopes: append([]string{}, p.Scopes...), Admin: a.authority.Admin(p),
 			Orgs: []Own{}, Teams: []Own{},
 		}}
 		places, err := a.authority.Places(ctx, p)

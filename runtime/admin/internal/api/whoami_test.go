@@ -30,7 +30,7 @@ func TestCallersReadWhoTheyAre(t *testing.T) {
 			if who == "root" {
 				role = "Admin"
 			}
-			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" || got.Role != role || got.Admin != (who == "root") || got.Scopes == nil {
+			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" || !slices.Equal(got.Roles, []string{role}) || got.Admin != (who == "root") || got.Scopes == nil {
 				t.Errorf("%s: %+v", who, got)
 			}
 		}

@@ -154,9 +154,9 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
 	for _, name := range people {
 		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client",
-			Role: "Viewer"}
+			Roles: []string{"Viewer"}}
 		if name == "root" {
-			p.Role = "Admin"
+			p.Roles = []string{"Admin"}
 		}
 		tokens[identity.HashToken(name)] = p
 	}
@@ -213,8 +213,8 @@ func testToolset() toolset.Toolset {
 		Package: "example.com/desk", Manifest: "sha256:d35c", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
 		Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true},
-			{Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
+			{Tool: "admin_only", MinRole: []string{"Admin"}}, {Tool: "ask", Authenticated: true},
+			{Tool: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid}, {Tool: "read", MinRole: []string{"Viewer"}},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},

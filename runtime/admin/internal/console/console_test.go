@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,12 +46,12 @@ const issuer = "https://id.example"
 // callers are all kinds of people, by the tokens that they sign in with. Theirs is acme, but for
 // rival's owner.
 var callers = map[string]access.Principal{
-	"token-admin": {Issuer: issuer, Subject: "ada", Client: "browser", Role: "Admin",
+	"token-admin": {Issuer: issuer, Subject: "ada", Client: "browser", Roles: []string{"Admin"},
 		Scopes: []string{"read"}, Groups: []string{"ops"}},
-	"token-owner":  {Issuer: issuer, Subject: "olga", Role: "Member"},
-	"token-lead":   {Issuer: issuer, Subject: "lea", Role: "Member"},
-	"token-member": {Issuer: issuer, Subject: "mel", Role: "Manager"},
-	"token-rival":  {Issuer: issuer, Subject: "rita", Role: "Member"},
+	"token-owner":  {Issuer: issuer, Subject: "olga", Roles: []string{"Member"}},
+	"token-lead":   {Issuer: issuer, Subject: "lea", Roles: []string{"Member"}},
+	"token-member": {Issuer: issuer, Subject: "mel", Roles: []string{"Manager"}},
+	"token-rival":  {Issuer: issuer, Subject: "rita", Roles: []string{"Member"}},
 }
 
 // machine is a server of some tools that a test can make fail.
@@ -89,7 +90,7 @@ type callerKey struct{}
 
 func (m *machine) Masker() redact.Masker             { return redact.Masker{} }
 func (m *machine) Table() access.Table               { return m.table }
-func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" }
+func (m *machine) IsAdmin(p access.Principal) bool   { return slices.Contains(p.Roles, "Admin") }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
@@ -158,7 +159,7 @@ var by = audit.Event{Principal: "seed"}
 func table(t testing.TB, rules ...access.Rule) access.Table {
 	t.Helper()
 	own := access.NewTable(append(rules, access.Rule{Prompt: "greet", Authenticated: true},
-		access.Rule{Resource: "team://people/{id}", MinRole: 2})...)
+		access.Rule{Resource: "team://people/{id}", MinRole: []string{"Member"}})...)
 	own.Roles = access.DefaultRoles()
 	composed, err := access.Compose(access.Part{Package: "p", Table: own})
 	if err != nil {
@@ -170,10 +171,10 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 func rules() []access.Rule {
 	return []access.Rule{
 		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
-		{Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
-		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1,
+		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"}, Scopes: []string{"write"}},
+		{Tool: "erase", MinRole: []string{"Admin"}}, {Tool: "host", MinRole: []string{"Viewer"},
 			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
-		{Tool: "free", MinRole: 1, Permission: access.NoPermission()},
+		{Tool: "free", MinRole: []string{"Viewer"}, Permission: access.NoPermission()},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -215,7 +216,8 @@ func (e eventRow) Facts() (all []fact) {
 		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)},
 		{"Status", string(e.Status)}, {"Failure", string(e.Failure)}, {"Intent", intended},
 		{"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
-		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
+		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client},
+		{"Roles", strings.Join(e.Roles, ", ")},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action},
 		{"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},

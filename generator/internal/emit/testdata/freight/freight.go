@@ -2,6 +2,7 @@
 //
 //mcp:server name=freight title="Freight desk" version=2.1.0 app=depot
 //mcp:roles Guest < Clerk < DepotManager
+//mcp:roles Auditor < DepotManager
 package freight
 
 import (
@@ -82,7 +83,7 @@ func (d *Desk) BookParcel(ctx context.Context, in *BookInput) (Parcel, error) {
 
 // Find lists parcels.
 //
-//mcp:tool minrole=Guest readonly title="Find parcels"
+//mcp:tool minrole=Guest,Auditor readonly title="Find parcels"
 //mcp:param limit minimum=1 maximum=100 default=10
 func (d *Desk) Find(ctx context.Context, status Status, limit int, since *time.Time) (Page[Parcel], error) {
 	return Page[Parcel]{}, nil

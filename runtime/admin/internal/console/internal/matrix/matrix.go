@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -35,8 +36,8 @@ func (c column) Path() string {
 	if !c.principal.Anonymous() {
 		q.Set("subject", c.principal.Subject)
 	}
-	if c.principal.Role != "" {
-		q.Set("role", c.principal.Role)
+	if len(c.principal.Roles) > 0 {
+		q["role"] = c.principal.Roles
 	}
 	q.Set("show", "1")
 	return runtime.PathConsole + "/principal?" + q.Encode()
@@ -75,7 +76,7 @@ func Kinds() []access.Kind {
 func callersOf(roles []string) []column {
 	all := []column{{Anonymous, access.Principal{}}, {noRole, access.Principal{Subject: somebody}}}
 	for _, role := range roles {
-		all = append(all, column{role, access.Principal{Subject: somebody, Role: role}})
+		all = append(all, column{role, access.Principal{Subject: somebody, Roles: []string{role}}})
 	}
 	return all
 }
@@ -95,6 +96,9 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 				caller.Scopes = rule.Scopes
 				d := byRole.Decide(caller, rule.Name())
 				r.Cells = append(r.Cells, cell{d.Allowed, d.Missing()})
+			}
+			for _, roles := range byRole.Together(rule.Name()) {
+				r.Also = append(r.Also, "or the roles "+strings.Join(roles, " and "))
 			}
 			for _, scope := range rule.Scopes {
 				r.Also = append(r.Also, "scope "+scope)
@@ -141,7 +145,12 @@ func byRole(table access.Table, k access.Kind, rule access.Rule) access.Table {
 	if enforced {
 		rule.Authenticated = true // an anonymous caller has no permission
 	}
-	alone := access.Table{Roles: table.Hierarchy(), Rules: []access.Rule{rule}}
+	alone := access.Table{Roles: table.Roles, Rules: []access.Rule{rule}}
+	if k == access.Values { // its tool's roles are needed too
+		tool, _ := table.Tool(rule.Tool)
+		alone.Rules, alone.Values = []access.Rule{tool}, []access.Rule{rule}
+		return alone.Of(k)
+	}
 	for _, v := range table.Values {
 		if k == access.Tools && v.Tool == rule.Tool {
 			v.Authenticated = v.Authenticated || enforced
