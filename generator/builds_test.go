@@ -59,31 +59,171 @@ var builds = []struct {
 		"c.go": "//go:build extra\n\npackage p\n\nfunc (base) Other(ctx context.Context) error " +
 			"{ return nil }\n",
 	}},
-	{"a text", "MCP008", map[string]string{
+	{"a text", "MCP022", map[string]string{
 		"b.go": "package p\n\n//mcp:tool public description=@Text\n" +
 			"func Use(ctx context.Context) error { return nil }\n",
 		"c.go": "//go:build extra\n\npackage p\n\nconst Text = \"text\"\n",
 	}},
+	{"the value of a text", "MCP022", onSystems(`const Text = "x" + base
+
+//mcp:tool public description=@Text
+func Use(ctx context.Context) error { return nil }
+`, `const base = "a"`, `const base = "b"`)},
+	{"a value of an enum", "MCP022", onSystems(`type Kind string
+
+const (
+	A Kind = "x"
+	B Kind = Kind(base)
+)
+
+`+useKind, `const base = "a"`, `const base = "b"`)},
+	{"a constant by inference", "MCP022", onSystems(`type Kind string
+
+const (
+	A Kind = "a"
+	B Kind = "b"
+)
+
+`+useKind, `const C = A + "x"`, ``)},
+	{"constants of another type", "", onSystems(`type Kind string
+
+const (
+	A Kind = "a"
+	B Kind = "b"
+)
+
+`+useKind, `const C = string(A) + "x"`, `const D = A == B`)},
+	{"the length of an array", "MCP022", onSystems(`type In struct{ A [M]int }
+
+const M = N + 1
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"a repeated length", "MCP022", onSystems(`const (
+	L = N
+	M
+)
+
+//mcp:tool public
+func Use(ctx context.Context, l [M]int) error { return nil }
+`, `const N = 1`, `const N = 2`)},
+	{"a length from another package", "MCP022", map[string]string{
+		"b.go": "package p\n\nimport \"./c\"\n\ntype In struct{ A [c.N]int }\n\n" +
+			strings.Replace(useIn, "ctx context.Context, ", "ctx c.Context, ", 1),
+		"c/c.go":         "package c\n\nimport \"context\"\n\ntype Context = context.Context\n\nconst N = n\n",
+		"c/n_linux.go":   "package c\n\nconst n = 1\n",
+		"c/n_windows.go": "package c\n\nconst n = 2\n",
+	}},
+	{"a type of another one", "MCP022", onSystems(`type In base
+
+type base struct{ A [N]int }
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"an alias in a field", "MCP022", onSystems(`type In struct{ ID *ID }
+
+`+useIn, `type ID = string`, `type ID = int`)},
+	{"an alias as parameter", "MCP022", onSystems(`//mcp:tool public
+func Use(ctx context.Context, id map[string]ID) error { return nil }
+`, `type ID = string`, `type ID = int`)},
+	{"an alias of an alias as result", "MCP022", onSystems(`type List = []ID
+
+//mcp:tool public
+func Use(ctx context.Context) (List, error) { return nil, nil }
+`, `type ID = string`, `type ID = int`)},
+	{"what JSON does not see", "", onSystems(`type In struct {
+	A      int
+	hidden [N]int
+	B      ID `+"`json:\"-\"`"+`
+}
+
+`+useIn, "const N = 1\n\ntype ID = string", "const N = 2\n\ntype ID = int")},
+	{"a type parameter", "", onSystems(`type Page[ID any] struct{ Items []ID }
+
+//mcp:tool public
+func Use(ctx context.Context) (Page[string], error) { return Page[string]{}, nil }
+`, `type ID = string`, `type ID = int`)},
+	{"a method of an embedded type", "MCP022", onSystems(`type In struct{ base }
+
+type base struct{ A int }
+
+//mcp:tool public
+func Use(ctx context.Context, in struct{ In In }) error { return nil }
+`, ``, `func (*base) UnmarshalJSON([]byte) error { return nil }`)},
+	{"a method of a result", "MCP022", onSystems(`type Out struct{ A int }
+
+//mcp:tool public
+func Use(ctx context.Context) (Out, error) { return Out{}, nil }
+`, `func (Out) MarshalJSON() ([]byte, error) { return nil, nil }`, ``)},
+	{"a method that makes a schema", "MCP022", onSystems(`type In struct{ A int }
+
+`+useIn, ``, `func (In) JSONSchemaAlias() any { return nil }`)},
+	{"a method of the input", "MCP022", onSystems(`type In struct{ A int }
+
+`+useIn, ``, `func (*In) UnmarshalJSON([]byte) error { return nil }`)},
+	{"a value of cgo", "MCP022", withC(`type Kind string
+
+const (
+	A Kind = "a"
+	B Kind = Kind(N)
+)
+
+` + useKind)},
+	{"a length of cgo", "MCP022", withC("type In struct{ A [N]int }\n\n" + useIn)},
+	{"a length of cgo in a sum", "MCP022", withC("type In struct{ A [M]int }\n\n" +
+		"const M = N + 1\n\n" + useIn)},
+	{"a text of cgo", "MCP022", withC("//mcp:tool public description=@N\n" +
+		"func Use(ctx context.Context) error { return nil }\n")},
+	{"roles", "MCP022", onSystems(`type Role int
+
+//mcp:roles
+const (
+	Low  Role = first
+	High Role = 3 - first
+)
+
+//mcp:tool minrole=High
+func Use(ctx context.Context) error { return nil }
+`, `const first = 1`, `const first = 2`)},
+}
+
+const (
+	useIn   = "//mcp:tool public\nfunc Use(ctx context.Context, in In) error { return nil }\n"
+	useKind = "//mcp:tool public\nfunc Use(ctx context.Context, kind Kind) error { return nil }\n"
+)
+
+// withC are the files of a package with a constant that only cgo has.
+func withC(all string) map[string]string {
+	return map[string]string{"b.go": "package p\n\n" + all,
+		"c.go": "package p\n\n// #define NAME 1\nimport \"C\"\n\nconst N = C.NAME\n"}
+}
+
+// onSystems are the files of a package with declarations of Linux, and others of Windows.
+func onSystems(all, linux, windows string) map[string]string {
+	const head = "package p\n\n"
+	return map[string]string{
+		"b.go": head + all, "n_linux.go": head + linux + "\n", "n_windows.go": head + windows + "\n",
+	}
 }
 
 const buildTool = "//mcp:tool public\nfunc Use(ctx context.Context) error { return nil }\n"
 
-// The findings are the same with and without cgo, and whatever tags a build has.
+// The findings are the same with and without cgo, on each system, and whatever tags a build has.
 func TestEveryBuildHasOneVerdict(t *testing.T) {
 	var files []txtar.File
 	for i, test := range builds {
 		plain := fmt.Sprintf("p%02d/a.go", i) // without it, ./... does not match in some builds
 		files = append(files, txtar.File{Name: plain, Data: []byte("package p\n")})
 		for name, text := range test.files {
-			if strings.Contains(text, "context.") {
+			if strings.Contains(text, "ctx context.") {
 				text = strings.Replace(text, "package p\n", "package p\n\nimport \"context\"\n", 1)
 			}
+			text = strings.Replace(text, "./", fmt.Sprintf("%s/p%02d/", loadtest.Module, i), 1)
 			files = append(files, txtar.File{Name: fmt.Sprintf("p%02d/%s", i, name), Data: []byte(text)})
 		}
 	}
 	dir := loadtest.Write(t, files...)
 	var first map[string][]string // of the first build
-	for _, setting := range []string{"CGO_ENABLED=1", "CGO_ENABLED=0", "GOFLAGS=-tags=extra"} {
+	for _, setting := range []string{"CGO_ENABLED=1", "CGO_ENABLED=0", "GOFLAGS=-tags=extra",
+		"GOOS=windows"} {
 		t.Run(setting, func(t *testing.T) {
 			name, value, _ := strings.Cut(setting, "=")
 			t.Setenv(name, value)
@@ -97,7 +237,11 @@ func TestEveryBuildHasOneVerdict(t *testing.T) {
 				if d.Code == "MCP013" {
 					continue // all packages are one server, with tools of one name
 				}
-				p := filepath.Base(filepath.Dir(d.Pos.File))
+				file, err := filepath.Rel(dir, d.Pos.File)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, _, _ := strings.Cut(filepath.ToSlash(file), "/")
 				found[p] = append(found[p], fmt.Sprintf("%s %s:%d %s", d.Code,
 					filepath.Base(d.Pos.File), d.Pos.Line, d.Message))
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
@@ -58,7 +59,7 @@ func (s *Server) Identify(r *http.Request) (context.Context, error) {
 		return nil, (*Refusal)(s.authenticator.Refusal(r, "", err))
 	}
 	info := request.New(id)
-	if err := s.host.Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
+	if err := s.rights().Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
 		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
 	}
 	if info.Permissions != nil && info.Permissions.Unavailable {
@@ -87,8 +88,13 @@ type Administered interface {
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
 	Table() access.Table
-	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it.
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it. With
+	// Options.Access.Boundaries, its client must be one of AdministeredBy too: an agent of an
+	// administrator has the administrator's roles.
 	IsAdmin(p access.Principal) bool
+	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
+	// Client. Boundaries do not limit their roles for administration.
+	AdministeredBy(clients []boundary.Party) Administered
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
 	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
 	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
@@ -123,10 +129,25 @@ type Administered interface {
 }
 
 // administered implements Administered.
-type administered struct{ *Server }
+type administered struct {
+	*Server
+	clients []boundary.Party
+}
 
 func (s administered) IsAdmin(p access.Principal) bool {
+	if s.boundaries != nil {
+		if p.Client == "" || p.Actor.Subject != "" ||
+			!slices.Contains(s.clients, boundary.Party{Issuer: p.Issuer, Client: p.Client}) {
+			return false
+		}
+		p.Bounds = nil
+	}
 	return s.table.Holds(p, s.admin)
+}
+
+func (s administered) AdministeredBy(clients []boundary.Party) Administered {
+	s.clients = slices.Clone(clients)
+	return s
 }
 
 // Listing is a list of tools for people and programs beside MCP.

@@ -28,10 +28,19 @@ func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kin
 	if tool, ok := s.aliases[name]; ok && k == access.Tools {
 		name = tool
 	}
-	view := s.host.View(ctx, p, s.opts.Anonymous)
+	view := s.view(ctx, p)
 	e := s.explain(view, k, name)
 	e.Host = view.Why
 	return e
+}
+
+// view returns a principal as its messages over HTTP would be seen.
+func (s *Server) view(ctx context.Context, p access.Principal) principal.View {
+	p.Bounds = nil
+	if s.boundaries != nil {
+		p.Bounds, _ = s.boundaries.Of(ctx, p)
+	}
+	return s.host.View(ctx, p, s.opts.Anonymous)
 }
 
 func (s *Server) explain(view principal.View, k access.Kind, name string) Explanation {
@@ -72,7 +81,7 @@ func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) acc
 }
 
 func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) access.Diagnosis {
-	view := s.host.View(ctx, p, s.opts.Anonymous)
+	view := s.view(ctx, p)
 	p = view.Principal
 	d := access.Diagnosis{
 		From: from, Principal: p, Refused: view.Refused, HostUnknown: s.host != nil &&

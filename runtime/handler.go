@@ -163,7 +163,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	}
 	s.facts.Streams.Add(1)
 	defer s.facts.Streams.Add(-1)
-	caller := identity.Identity{Principal: s.table.Resolve(p), ClientItself: identity.OfClientItself(p)}
+	caller := identity.Identity{Principal: s.boundaries.Program(s.table.Resolve(p)),
+		ClientItself: identity.OfClientItself(p)}
 	config, catalogs := s.transport, []string(nil)
 	for _, option := range options {
 		catalogs = append(catalogs, option.catalogs...)

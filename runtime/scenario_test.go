@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -24,6 +25,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -53,7 +55,8 @@ import (
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
 // JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an
-// adopted server by key, in the words of directives.
+// adopted server by key, in the words of directives. "boundaries" is a file of boundaries, whose
+// source "server> boundaries-fail ERROR" lets fail.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -85,6 +88,7 @@ type scenarioWorld struct {
 	t       testing.TB
 	users   map[string]scenarioUser
 	host    *fakeHost
+	fences  *fences
 	shelf   *shelf
 	store   *scenarioStore
 	purse   *purse
@@ -129,6 +133,14 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			}
 			w.users[name] = p
 		}
+	}
+	if text, ok := setup.Sections["boundaries"]; ok {
+		source, err := static.OpenFS(fstest.MapFS{"b.yaml": {Data: []byte(text)}}, "b.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fences = &fences{source: source}
+		options.Access.Boundaries = w.fences
 	}
 	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
 	switch setup.Server["identity"] {
@@ -366,6 +378,8 @@ func (w *scenarioWorld) do(verb, text string) error {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
 		}
 		w.host.set(words[0], words[1:]...)
+	case "boundaries-fail":
+		w.fences.fails(text)
 	case "grant":
 		w.grant(words[0], strings.TrimPrefix(text, words[0]))
 	case "no-host-user":

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -880,4 +882,39 @@ func crew() toolset.Toolset {
 		}
 	}
 	return toolset.NewToolset(g)
+}
+
+// fences is a source of boundaries that can fail, and that does not only read memory.
+type fences struct {
+	source  boundary.Source
+	mu      sync.Mutex
+	failure string
+}
+
+func (f *fences) fails(failure string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failure = failure
+}
+
+func (f *fences) Boundary(ctx context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	f.mu.Lock()
+	failure := f.failure
+	f.mu.Unlock()
+	switch failure {
+	case "":
+		return f.source.Boundary(ctx, p)
+	case "panic":
+		panic("no fence")
+	case "hang":
+		<-ctx.Done()
+	}
+	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}, true,
+		errors.New(failure)
+}
+
+func (f *fences) All() iter.Seq2[boundary.Party, boundary.Boundary] {
+	return f.source.(interface {
+		All() iter.Seq2[boundary.Party, boundary.Boundary]
+	}).All()
 }

@@ -132,7 +132,7 @@ var mayImport = map[string][]string{
 	"runtime/grant/stored": {"internal/loader", "runtime/audit", "runtime/grant",
 		"runtime/internal/storechange", "runtime/store"},
 
-	"runtime/admin": {"runtime", "runtime/admin/internal/...", "runtime/audit", "runtime/catalog",
+	"runtime/admin": {"runtime", "runtime/admin/internal/...", "runtime/audit", "runtime/boundary", "runtime/catalog",
 		"runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/internal/authority": {"runtime/access", "runtime/catalog/stored",
 		"runtime/store"},
@@ -202,7 +202,17 @@ var mayImport = map[string][]string{
 	"runtime/capability/hasperm": {
 		"runtime/access", "runtime/capability", "runtime/capability/internal/hostuser",
 	},
-	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
+	"runtime/capability/static": {"internal/configfile", "runtime/access", "runtime/capability",
+		"runtime/decode"},
+
+	// A contract, and a source of it.
+	"runtime/boundary": {},
+	"runtime/boundary/static": {"internal/boundaryitem", "internal/configfile", "runtime/boundary",
+		"runtime/decode"},
+	// Sources and the server read items by the same rules.
+	"internal/boundaryitem": {"internal/editdistance"},
+	// Files of settings have one reader.
+	"internal/configfile": {"runtime/decode"},
 }
 
 // mayImportBelow are the imports of the packages below generator/internal. Names without a slash in
@@ -309,6 +319,9 @@ var outside = map[string]links{
 	"runtime/capability/hasperm":    {},
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
+	"runtime/boundary/static":       {modules: []string{"go.yaml.in/yaml/v4"}},
+	"internal/configfile":           {modules: []string{"go.yaml.in/yaml/v4"}},
+	"runtime/boundary":              {},
 
 	// A server without a database links none of these; the runtime itself imports none.
 	"runtime/store":                    {modules: databases},

@@ -30,6 +30,7 @@ type plan struct {
 	Observed, Masked  bool
 	Logged, Protected bool
 	Slow              bool // the sink of the audit takes some seconds
+	Bounded           bool // the caller's client has a boundary
 
 	Caller principal
 	Items  []item
@@ -95,6 +96,7 @@ type form struct {
 	Lacks       bool         // it has no value "purge"
 	Closed      bool         // all values have that rule
 	Shared      bool         // its app is that of the tool "base"
+	Outside     bool         // the boundary of the caller's client excludes it
 }
 
 var (
@@ -239,6 +241,7 @@ func drawPlan(t *rapid.T) plan {
 		p.drawItems(t)
 		return p
 	}
+	p.Bounded = !p.Caller.anonymous() && flip(t, "bounded")
 	for _, kind := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		for _, name := range ownNames[kind] {
 			switch pick(t, name, "absent", "hidden", "shown") {
@@ -360,7 +363,15 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	if f.Rule.Tool != "" && !p.Adopted && p.Package == 0 {
 		ways = append(ways, "values")
 	}
+	if p.Bounded {
+		ways = append(ways, "boundary", "boundary")
+	}
 	way := pick(t, "way", ways...)
+	// What is outside a boundary is concealed in every denial mode.
+	if way == "boundary" {
+		f.Outside = true
+		return r
+	}
 	// A caller who lacks scopes alone is listed a challenged item.
 	switch p.denial(r) {
 	case access.Forbid:
@@ -449,7 +460,7 @@ func (p plan) String() string {
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
 		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
 		{"identity.Resource", p.Protected},
-		{"Audit of 7 s", p.Slow}} {
+		{"Audit of 7 s", p.Slow}, {"Boundaries", p.Bounded}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}

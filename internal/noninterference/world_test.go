@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -112,6 +113,9 @@ func (w *world) options() runtime.Options {
 		Host:  runtime.HostOptions{Recheck: 61*time.Second + 13},
 		Tasks: runtime.TaskOptions{TTL: 31*time.Minute + 3}, Logger: slog.New(slog.DiscardHandler),
 	}
+	if p.Bounded {
+		o.Access.Boundaries = w
+	}
 	if p.Logged {
 		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
 	}
@@ -165,8 +169,12 @@ func (w *world) principalOf(token string) (access.Principal, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	u, known := w.users[token]
-	return access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Roles: u.Roles,
-		Scopes: u.Scopes}, known
+	p := access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Roles: u.Roles,
+		Scopes: u.Scopes}
+	if w.plan.Bounded && u.Subject == w.plan.Caller.Subject {
+		p.Client = agent
+	}
+	return p, known
 }
 
 func (w *world) verify(_ context.Context, token string) (identity.Identity, error) {
@@ -179,6 +187,29 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 		id.Value = identity.NewValue(token, "value-of-"+token)
 	}
 	return id, nil
+}
+
+// agent is the client of the caller of a bounded plan.
+const agent = "agent"
+
+// Boundary implements boundary.Source.
+func (w *world) Boundary(_ context.Context, party boundary.Party) (boundary.Boundary, bool, error) {
+	b := boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}
+	if party.Client != agent {
+		return b, true, nil
+	}
+	b.Items = []string{"tool:base", "prompt:base", "prompt:scoped", "resource:base://{id}",
+		"resource:ui://base"}
+	for _, i := range w.plan.Items {
+		if f := cmp.Or(i.Forms[0], i.Forms[1]); f.Outside || i.Forms[1] != nil && i.Forms[1].Outside {
+			continue
+		}
+		b.Items = append(b.Items, i.Kind.String()+":"+i.Name)
+		if i.Kind == access.Tools {
+			b.Items = append(b.Items, "resource:ui://"+i.Name)
+		}
+	}
+	return b, true, nil
 }
 
 // Write implements io.Writer for the audit.

@@ -20,6 +20,9 @@ const (
 	AxisConstraint Axis = "constraints"
 	// AxisValues: the caller may not send a value of an argument, or none of its values.
 	AxisValues Axis = "values"
+	// AxisBoundary is the permission boundary of the caller's client. An item outside of the boundary
+	// is unknown to the caller, in every denial mode.
+	AxisBoundary Axis = "boundary"
 )
 
 // Decision is whether one caller may use one tool, and why. The zero Decision denies.
@@ -57,8 +60,13 @@ func (d Decision) Missing() string {
 }
 
 func (d Decision) appendMissing(b []byte) []byte {
-	if d.Axis == AxisValues {
+	switch {
+	case d.Axis == AxisValues:
 		return append(append(b, "needs more for each value of its argument "...), d.argument...)
+	case d.Axis == AxisBoundary && d.roles == nil && d.base == nil:
+		return append(need(b), "a boundary of its client that allows it"...)
+	case d.Axis == AxisBoundary:
+		return append(appendRoles(appendRoles(b, d.roles), d.base), " in the boundary of its client"...)
 	}
 	if d.login {
 		b = append(need(b), "an authenticated caller"...)
@@ -165,6 +173,7 @@ func holds(held []string, scope string) bool { return scope != "" && slices.Cont
 //   - On an aware table ([Table.Aware]), the principal's Permits must have the permission of the
 //     rule as well.
 //   - A tool is denied if the caller may send no value of an argument whose values have rules.
+//   - What is outside the principal's Bounds is denied, public items too.
 func (t Table) Decide(p Principal, tool string) (d Decision) {
 	e, known := t.lookup(tool)
 	if !known {
@@ -186,12 +195,19 @@ func (t *Table) decide(e entry, p *Principal, held uint64, d *Decision) {
 // decideRule is decide without the values of a tool. It does not call decide, so that the compiler
 // keeps the decisions about values on the stack: their memory would take time.
 func (t *Table) decideRule(e entry, p *Principal, held uint64, d *Decision) {
-	if e.is&enforced == 0 {
+	switch {
+	case p.Bounds != nil && !t.inside(p, e.at):
+		d.outside(e, nil, nil)
+		return
+	case e.is&enforced == 0:
 		d.Denial, d.Axis = Denial(e.denial), AxisRule
 		return
 	}
 	t.decideSelf(e, p, held, d)
-	if t.aware && e.is&public == 0 {
+	if p.Bounds != nil {
+		t.decideBounds(e, p, d)
+	}
+	if t.aware && e.is&public == 0 && d.Axis != AxisBoundary {
 		t.decidePermission(e, p, d)
 	}
 }

@@ -30,6 +30,22 @@ const nothing = "nothing"
 //
 // A permission that the table records and does not enforce holds, and its verdict reports that.
 func (t Table) Explain(p Principal, tool string) []Verdict {
+	own := p
+	own.Bounds = nil
+	all := t.explain(own, tool)
+	if p.Bounds == nil || all[0].Axis == AxisUnknown {
+		return all
+	}
+	v := Verdict{Axis: AxisBoundary, Holds: true, Has: "it",
+		Needs: "a boundary of its client that allows it"}
+	if t.Decide(p, tool).Axis == AxisBoundary {
+		v.Holds, v.Has = false, "one that does not"
+	}
+	return append(all, v)
+}
+
+// explain is Explain for a principal without Bounds.
+func (t *Table) explain(p Principal, tool string) []Verdict {
 	e, known := t.lookup(tool)
 	if !known {
 		needs := "a " + t.kind.String() + " that exists"

@@ -8,8 +8,8 @@ import (
 
 // The reserved roles of toolsets that fit anybody's hierarchy.
 const (
-	Lowest  = "lowest"  // the lowest role of the server's main chain
-	Highest = "highest" // the highest
+	Lowest  = roleorder.LowestName  // the lowest role of the server's main chain
+	Highest = roleorder.HighestName // the highest
 )
 
 // DefaultRoles returns the hierarchy of a server none of whose packages declares one: the chain
@@ -38,8 +38,8 @@ func (t Table) Hierarchy() []string { return slices.Clone(t.order().Names()) }
 // MainChain returns the roles of the main chain, lowest first. The slice is the caller's own.
 func (t Table) MainChain() []string { return slices.Clone(t.order().Main()) }
 
-// Holds reports whether a principal has one of the roles, or a role above one of them. The names
-// may be [Lowest] and [Highest].
+// Holds reports whether a principal has one of the roles within its Bounds, or a role above one of
+// them. The names may be [Lowest] and [Highest].
 func (t Table) Holds(p Principal, roles ...string) bool {
 	return t.mask(&p)&t.bits(roles) != 0
 }
@@ -72,8 +72,16 @@ type held struct {
 	mask  uint64
 }
 
-// mask returns the roles whose rights a caller has. An anonymous caller has none.
+// mask returns the roles whose rights a caller has within its boundary.
 func (t *Table) mask(p *Principal) uint64 {
+	if p.Bounds != nil {
+		return t.ownMask(p) & p.Bounds.roles
+	}
+	return t.ownMask(p)
+}
+
+// ownMask returns the roles whose rights a caller has. An anonymous caller has none.
+func (t *Table) ownMask(p *Principal) uint64 {
 	if len(p.Roles) == 0 || p.anonymous() {
 		return 0
 	}
@@ -85,24 +93,7 @@ func (t *Table) mask(p *Principal) uint64 {
 }
 
 // bits returns the bits of the roles of a rule.
-func (t *Table) bits(roles []string) (mask uint64) {
-	order := t.order()
-	for _, role := range roles {
-		mask |= order.Bit(reserved(order, role))
-	}
-	return mask
-}
-
-// reserved returns the role that a reserved name stands for, and any other name as it is.
-func reserved(order *roleorder.Order, role string) string {
-	switch role {
-	case Lowest:
-		return order.Lowest()
-	case Highest:
-		return order.Highest()
-	}
-	return role
-}
+func (t *Table) bits(roles []string) uint64 { return t.order().Bits(t.resolve(roles)) }
 
 // resolve replaces the reserved names in the roles of a rule. A name that the hierarchy does not
 // have stays: no caller holds it.
@@ -110,10 +101,5 @@ func (t *Table) resolve(roles []string) []string {
 	if !slices.Contains(roles, Lowest) && !slices.Contains(roles, Highest) {
 		return roles
 	}
-	order := t.order()
-	resolved := make([]string, len(roles))
-	for i, role := range roles {
-		resolved[i] = reserved(order, role)
-	}
-	return resolved
+	return t.order().Resolve(roles)
 }

@@ -167,10 +167,13 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 	if permits != nil {
 		set = permits.visible(seenBy{known, held}, set)
 	}
+	copied := p.Bounds != nil
+	if copied {
+		set = t.bounded(p, set)
+	}
 	if base.scoped.of == nil {
 		return set
 	}
-	copied := false
 	for i, name := range base.scoped.All {
 		if !t.shows(t.index.byName[name], p, held, server) {
 			continue

@@ -130,20 +130,34 @@ func (t *Table) within(d, tool *Decision) bool {
 // decideValues denies a tool that is allowed, or lacks scopes alone, if one of its arguments has
 // values with rules and the caller may send none of them.
 func (t *Table) decideValues(e entry, p *Principal, held uint64, d *Decision) {
-	argument, some := "", true
+	argument, none := t.unsendable(e, p, held)
+	if !none {
+		return
+	}
+	d.Allowed, d.Axis, d.argument = false, AxisValues, argument
+	if p.Bounds != nil {
+		own := *p
+		own.Bounds = nil
+		if d.argument, none = t.unsendable(e, &own, t.ownMask(p)); !none {
+			d.outside(e, nil, nil)
+		}
+	}
+}
+
+// unsendable returns an argument of a tool of whose values, which have rules, the caller may send
+// none. It reports false if there is no such argument.
+func (t *Table) unsendable(e entry, p *Principal, held uint64) (argument string, none bool) {
 	for j, offered := range t.values(e, p, held) {
 		v := &t.Values[j]
 		if v.Argument != argument {
-			if !some {
+			if none {
 				break
 			}
-			argument, some = v.Argument, false
+			argument, none = v.Argument, true
 		}
-		some = some || offered
+		none = none && !offered
 	}
-	if !some {
-		d.Allowed, d.Axis, d.argument = false, AxisValues, argument
-	}
+	return argument, none
 }
 
 // explainValues judges the arguments of a tool whose values have rules.

@@ -17,6 +17,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // Type is the kind of request that an event is about.
@@ -201,6 +203,8 @@ type Event struct {
 	Principal string `json:"principal,omitempty"`
 	// Client is the OAuth client or the program that called.
 	Client string `json:"client_id,omitempty"`
+	// Actor is the party that acts for Principal, by a delegated token. Nil is none.
+	Actor *access.Actor `json:"actor,omitempty"`
 	// Roles are the caller's roles.
 	Roles []string `json:"roles,omitempty"`
 
@@ -226,9 +230,9 @@ type Event struct {
 	// Intended reports that an event with the status Intent and the same RequestID comes before.
 	Intended bool `json:"intended,omitempty"`
 	// Axis is the part of the rule that decided: role, scopes, permission, constraints,
-	// authentication, public, rule, values of an argument, or unknown for a tool, prompt or resource
-	// that does not exist. If something else ended an allowed request, it is grant, limit, arguments
-	// or cancelled.
+	// authentication, public, rule, values of an argument, boundary of the client, or unknown for a
+	// tool, prompt or resource that does not exist. If something else ended an allowed request, it
+	// is grant, limit, arguments or cancelled.
 	Axis string `json:"axis,omitempty"`
 	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit. For a tool,
 	// prompt or resource that does not exist, it is "does not exist".

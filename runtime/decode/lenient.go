@@ -83,9 +83,6 @@ func (c *coercer) value(s *Shape, listed bool) *fault {
 		return f
 	}
 	start := c.pos
-	if s != nil && s.alone != nil && !s.unsure && !s.bound {
-		s = s.alone
-	}
 	if !s.known() {
 		return skipKind(&c.lexer, k)
 	}

@@ -26,7 +26,9 @@ type Shape struct {
 	pattern *Shape // of properties by patternProperties
 	bound   bool   // to an HTTP header
 	unsure  bool   // alternatives have types that the fields above lack
-	alone   *Shape // the alternative to null, whole also if it has cycles
+
+	// unclear is for [Shape.Only]: which alternative an object or array has is unknown.
+	unclear bool
 
 	properties map[string]*Shape
 	required   []string
@@ -68,34 +70,89 @@ func (s *Shape) has(types typeSet) bool { return s.types&types != 0 }
 
 // schemaNode is the part of a JSON Schema (2020-12) that a Shape is made from.
 type schemaNode struct {
-	Ref        string                     `json:"$ref"`
-	Type       json.RawMessage            `json:"type"`
-	Encoding   string                     `json:"contentEncoding"`
-	Enum       []json.RawMessage          `json:"enum"`
-	Const      json.RawMessage            `json:"const"`
-	Properties map[string]json.RawMessage `json:"properties"`
-	Required   []string                   `json:"required"`
-	Additional json.RawMessage            `json:"additionalProperties"`
-	Patterns   map[string]json.RawMessage `json:"patternProperties"`
-	Header     json.RawMessage            `json:"x-mcp-header"`
-	Items      json.RawMessage            `json:"items"`
-	Prefix     []json.RawMessage          `json:"prefixItems"`
-	AnyOf      []json.RawMessage          `json:"anyOf"`
-	OneOf      []json.RawMessage          `json:"oneOf"`
-	AllOf      []json.RawMessage          `json:"allOf"`
+	Ref        string                 `json:"$ref"`
+	Type       json.RawMessage        `json:"type"`
+	Encoding   string                 `json:"contentEncoding"`
+	Enum       []json.RawMessage      `json:"enum"`
+	Const      json.RawMessage        `json:"const"`
+	Properties map[string]*schemaNode `json:"properties"`
+	Required   []string               `json:"required"`
+	Additional *schemaNode            `json:"additionalProperties"`
+	Patterns   map[string]*schemaNode `json:"patternProperties"`
+	Header     json.RawMessage        `json:"x-mcp-header"`
+	Items      *schemaNode            `json:"items"`
+	Prefix     []*schemaNode          `json:"prefixItems"`
+	AnyOf      []*schemaNode          `json:"anyOf"`
+	OneOf      []*schemaNode          `json:"oneOf"`
+	AllOf      []*schemaNode          `json:"allOf"`
+
+	never bool   // false
+	id    int    // from 1, in the order of their first use
+	union *union // of AnyOf and OneOf, once it is known
+}
+
+// union is the part of alternatives that a Shape is made from.
+type union struct {
+	null, unsure, unclear bool
+	only                  *schemaNode // the only alternative that is not null
+}
+
+// UnmarshalJSON reads an object, true or false.
+func (n *schemaNode) UnmarshalJSON(raw []byte) error {
+	if n.never = string(raw) == "false"; n.never || string(raw) == "true" {
+		return nil
+	}
+	type object schemaNode
+	return json.Unmarshal(raw, (*object)(n))
+}
+
+// refersOnly reports whether a schema has a reference and nothing else that concerns its shape.
+func (n *schemaNode) refersOnly() bool {
+	return n.Ref != "" && n.Additional == nil && n.Items == nil &&
+		len(n.Type)+len(n.Enum)+len(n.Const)+len(n.Properties)+len(n.Required)+len(n.Prefix)+
+			len(n.AnyOf)+len(n.OneOf)+len(n.AllOf)+len(n.Patterns)+len(n.Header) == 0
+}
+
+// inside reports whether a schema has schemas of members or items.
+func (n *schemaNode) inside() bool {
+	return n.Additional != nil || n.Items != nil ||
+		len(n.Properties)+len(n.Patterns)+len(n.Prefix) > 0
+}
+
+// closed reports whether an object has no other properties.
+func (n *schemaNode) closed() bool { return n.Additional != nil && n.Additional.never }
+
+// severalPatterns is the schema of a property whose pattern is unknown.
+var severalPatterns = &schemaNode{id: -1, union: &union{unclear: true}}
+
+// pattern returns the schema of properties by patternProperties.
+func (n *schemaNode) pattern() *schemaNode {
+	if len(n.Patterns) > 1 {
+		return severalPatterns
+	}
+	for _, sub := range n.Patterns {
+		return sub
+	}
+	return nil
 }
 
 // ParseShape reads the shape of a schema and follows references within it. It fails if a reference
 // has no target, or if the schema is not JSON.
 func ParseShape(schema string) (*Shape, error) {
-	p := shapeParser{root: json.RawMessage(schema), refs: map[string]*Shape{}}
-	return p.parse(p.root), p.err
+	p := shapeParser{
+		root: json.RawMessage(schema), refs: map[string]*schemaNode{}, shapes: map[string]*Shape{},
+	}
+	return p.shape([]*schemaNode{p.parse(p.root)}), p.err
 }
 
+// shapeParser makes one Shape of each set of schemas that hold for the same value. The sets are
+// finite, also in schemas with cycles.
 type shapeParser struct {
-	root json.RawMessage
-	refs map[string]*Shape // also breaks cycles
-	err  error             // the first one
+	root   json.RawMessage
+	refs   map[string]*schemaNode
+	shapes map[string]*Shape // by the numbers of the schemas; also breaks cycles
+	nodes  int
+	err    error // the first one
 }
 
 func (p *shapeParser) fail(format string, args ...any) {
@@ -104,135 +161,164 @@ func (p *shapeParser) fail(format string, args ...any) {
 	}
 }
 
-func (p *shapeParser) parse(raw json.RawMessage) *Shape {
-	var n schemaNode
-	if json.Unmarshal(raw, &n) == nil && n.refersOnly() {
-		// The target itself, not a copy: it may refer to this place again.
-		return p.follow(n.Ref)
-	}
-	shape := &Shape{}
-	p.fill(shape, raw)
-	return shape
-}
-
-// refersOnly reports whether a schema has a reference and nothing else that concerns its shape.
-func (n *schemaNode) refersOnly() bool {
-	return n.Ref != "" && len(n.Type)+len(n.Enum)+len(n.Const)+len(n.Properties)+len(n.Required)+
-		len(n.Additional)+len(n.Items)+len(n.Prefix)+len(n.AnyOf)+len(n.OneOf)+len(n.AllOf)+
-		len(n.Patterns)+len(n.Header) == 0
-}
-
-// fill adds a schema to shape. An empty schema, true and false do not change it.
-func (p *shapeParser) fill(shape *Shape, raw json.RawMessage) {
-	trimmed := bytes.TrimSpace(raw)
-	if len(trimmed) == 0 || string(trimmed) == "true" || string(trimmed) == "false" {
-		return
-	}
-	var n schemaNode
-	if err := json.Unmarshal(raw, &n); err != nil {
+func (p *shapeParser) parse(raw json.RawMessage) *schemaNode {
+	n := &schemaNode{}
+	if err := json.Unmarshal(raw, n); err != nil {
 		p.fail("%w", err)
-		return
 	}
-	if n.Ref != "" {
-		shape.merge(p.follow(n.Ref))
-	}
-	for _, t := range typeNames(n.Type) {
-		shape.typed = true
-		shape.types |= typeOf(t)
-		shape.null = shape.null || t == "null"
-		shape.bytes = shape.bytes || t == "string" && n.Encoding == "base64"
-	}
-	shape.bound = shape.bound || len(n.Header) > 0
-	isNull := func(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
-	if slices.ContainsFunc(append(n.Enum, n.Const), isNull) {
-		shape.null = true
-	}
-	for name, sub := range n.Properties {
-		if shape.properties == nil {
-			shape.properties = map[string]*Shape{}
-		}
-		shape.properties[name] = p.parse(sub)
-	}
-	shape.required = append(shape.required, n.Required...)
-	if len(n.Additional) > 0 {
-		shape.additional = p.parse(n.Additional)
-	}
-	for _, sub := range n.Patterns {
-		shape.pattern = p.parse(sub)
-	}
-	if len(n.Patterns) > 1 {
-		shape.pattern = &Shape{} // one of them, it is unknown which
-	}
-	shape.closed = shape.closed || string(bytes.TrimSpace(n.Additional)) == "false"
-	if len(n.Items) > 0 {
-		shape.items = p.parse(n.Items)
-	}
-	for _, sub := range n.Prefix {
-		shape.prefix = append(shape.prefix, p.parse(sub))
-	}
-	for _, sub := range n.AllOf {
-		p.fill(shape, sub)
-	}
-	p.fillUnion(shape, append(n.AnyOf, n.OneOf...))
+	return n
 }
 
-// fillUnion adds the only alternative that is not null. With several alternatives it adds only
-// whether null is valid, because the alternative of a value is unknown.
-func (p *shapeParser) fillUnion(shape *Shape, union []json.RawMessage) {
-	var others []*Shape
-	for _, sub := range union {
-		s := p.parse(sub)
-		if s.null {
-			shape.null = true
-			shape.unsure = shape.unsure || s.unsure || s.types != 0 || !s.typed
+// shape returns the shape of a value for which all schemas of a list hold.
+func (p *shapeParser) shape(list []*schemaNode) *Shape {
+	list = slices.DeleteFunc(p.all(list), (*schemaNode).refersOnly)
+	var ids []int
+	for _, n := range list {
+		ids = append(ids, n.id)
+	}
+	slices.Sort(ids)
+	key := fmt.Sprint(ids)
+	if s, ok := p.shapes[key]; ok {
+		return s
+	}
+	s := p.flat(list)
+	p.shapes[key] = s
+	each := func(part func(n *schemaNode) *schemaNode) *Shape {
+		var parts []*schemaNode
+		for _, n := range list {
+			if sub := part(n); sub != nil {
+				parts = append(parts, sub)
+			}
 		}
-		if !s.null || s.has(arrayType|objectType) || s.bytes {
-			others = append(others, s)
+		if len(parts) == 0 {
+			return nil
+		}
+		return p.shape(parts)
+	}
+	lacks := func(name string) bool { // the empty name is that of no property
+		return slices.ContainsFunc(list, func(n *schemaNode) bool {
+			return n.closed() && len(n.Patterns) == 0 && n.Properties[name] == nil
+		})
+	}
+	for _, n := range list {
+		for name := range n.Properties {
+			if s.properties[name] != nil || lacks(name) {
+				continue
+			}
+			if s.properties == nil {
+				s.properties = map[string]*Shape{}
+			}
+			s.properties[name] = each(func(n *schemaNode) *schemaNode {
+				return cmp.Or(n.Properties[name], n.pattern(), n.Additional)
+			})
 		}
 	}
-	if len(others) == 1 {
-		null := shape.null
-		if !shape.typed && shape.properties == nil && !shape.bound {
-			shape.alone = others[0]
-		}
-		shape.merge(others[0])
-		shape.null = shape.null || null
+	s.additional = each(func(n *schemaNode) *schemaNode { return n.Additional })
+	patterned := func(n *schemaNode) bool { return !n.closed() || len(n.Patterns) > 0 }
+	if !slices.ContainsFunc(list, func(n *schemaNode) bool { return !patterned(n) }) {
+		s.pattern = each((*schemaNode).pattern)
 	}
+	s.items = each(func(n *schemaNode) *schemaNode { return n.Items })
+	for _, n := range list {
+		for i := len(s.prefix); i < len(n.Prefix); i++ {
+			s.prefix = append(s.prefix, each(func(n *schemaNode) *schemaNode {
+				if i < len(n.Prefix) {
+					return n.Prefix[i]
+				}
+				return n.Items
+			}))
+		}
+	}
+	return s
 }
 
-func (s *Shape) merge(o *Shape) {
-	s.types |= o.types
-	s.null = s.null || o.null
-	s.bytes = s.bytes || o.bytes
-	s.typed = s.typed || o.typed
-	s.closed, s.bound, s.unsure = s.closed || o.closed, s.bound || o.bound, s.unsure || o.unsure
-	s.pattern = cmp.Or(s.pattern, o.pattern)
-	if s.properties == nil {
-		s.properties = o.properties
-	} else {
-		for name, sub := range o.properties {
-			if s.properties[name] == nil {
-				s.properties[name] = sub
+// all returns the schemas of a list, and those that hold wherever they hold, each once: targets of
+// references, parts of allOf, and the only alternative that is not null.
+func (p *shapeParser) all(list []*schemaNode) []*schemaNode {
+	var all []*schemaNode
+	add := func(more ...*schemaNode) {
+		for _, n := range more {
+			if n != nil && !slices.Contains(all, n) {
+				all = append(all, n)
 			}
 		}
 	}
-	s.required = append(s.required, o.required...)
-	s.additional, s.items = cmp.Or(s.additional, o.additional), cmp.Or(s.items, o.items)
-	if s.prefix == nil {
-		s.prefix = o.prefix
+	add(list...)
+	for i := 0; i < len(all); i++ {
+		n := all[i]
+		if n.id == 0 {
+			p.nodes++
+			n.id = p.nodes
+		}
+		if n.Ref != "" {
+			add(p.follow(n.Ref))
+		}
+		add(n.AllOf...)
+		add(p.unionOf(n).only)
 	}
+	return all
+}
+
+// flat returns a shape without the shapes of members and items. An empty schema, true and false do
+// not change it.
+func (p *shapeParser) flat(list []*schemaNode) *Shape {
+	s := &Shape{}
+	isNull := func(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) == "null" }
+	for _, n := range list {
+		for _, t := range typeNames(n.Type) {
+			s.typed = true
+			s.types |= typeOf(t)
+			s.null = s.null || t == "null"
+			s.bytes = s.bytes || t == "string" && n.Encoding == "base64"
+		}
+		u := p.unionOf(n)
+		s.null = s.null || u.null || slices.ContainsFunc(n.Enum, isNull) || isNull(n.Const)
+		s.unsure, s.unclear = s.unsure || u.unsure, s.unclear || u.unclear
+		s.bound = s.bound || len(n.Header) > 0
+		s.closed = s.closed || n.closed()
+		s.required = append(s.required, n.Required...)
+	}
+	return s
+}
+
+// unionOf returns the only alternative that is not null. Of several alternatives the one of a value
+// is unknown, and only null remains.
+func (p *shapeParser) unionOf(n *schemaNode) *union {
+	if n.union != nil {
+		return n.union
+	}
+	n.union = &union{} // breaks cycles
+	u, others := n.union, 0
+	for _, sub := range slices.Concat(n.AnyOf, n.OneOf) {
+		all := p.all([]*schemaNode{sub})
+		s := p.flat(all)
+		if s.null {
+			u.null = true
+			u.unsure = u.unsure || s.unsure || s.types != 0 || !s.typed
+		}
+		if !s.null || s.has(arrayType|objectType) || s.bytes {
+			others++
+			u.only = sub
+			u.unclear = u.unclear || s.unclear || s.typed || slices.ContainsFunc(all, (*schemaNode).inside)
+		}
+	}
+	if others == 1 {
+		u.unclear = false // that of the alternative holds
+	} else {
+		u.only = nil
+	}
+	return u
 }
 
 // follow resolves a reference within the schema: "#" or a JSON Pointer fragment.
-func (p *shapeParser) follow(ref string) *Shape {
-	if shape, ok := p.refs[ref]; ok {
-		return shape
+func (p *shapeParser) follow(ref string) *schemaNode {
+	if n, ok := p.refs[ref]; ok {
+		return n
 	}
-	shape := &Shape{}
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
 		p.fail("$ref %q refers to another document", ref)
-		return shape
+		return nil
 	}
 	raw := p.root
 	for _, step := range strings.Split(pointer, "/")[1:] {
@@ -240,13 +326,12 @@ func (p *shapeParser) follow(ref string) *Shape {
 		var object map[string]json.RawMessage
 		if json.Unmarshal(raw, &object) != nil || object[step] == nil {
 			p.fail("$ref %q has no target", ref)
-			return shape
+			return nil
 		}
 		raw = object[step]
 	}
-	p.refs[ref] = shape
-	p.fill(shape, raw)
-	return shape
+	p.refs[ref] = p.parse(raw)
+	return p.refs[ref]
 }
 
 // typeNames reads one name or a list.
@@ -277,7 +362,8 @@ func (s *Shape) NormalizeNulls(doc []byte) []byte {
 }
 
 // Only returns doc as NormalizeNulls does, without the properties that a closed object of the
-// schema does not have. It is not ok if doc is not JSON.
+// schema does not have. It is not ok if doc is not JSON, or has an object or array in a place where
+// the schema has another type, or several alternatives.
 func (s *Shape) Only(doc []byte) (out []byte, ok bool) { return s.normalize(doc, true) }
 
 func (s *Shape) normalize(doc []byte, only bool) (out []byte, ok bool) {
@@ -299,15 +385,13 @@ type normalizer struct {
 
 func (n *normalizer) value(s *Shape) {
 	n.space()
-	whole := s
-	if s != nil && s.alone != nil && !s.unsure {
-		whole = s.alone
-	}
 	switch n.peek() {
 	case '{':
-		n.objectValue(whole)
+		n.bad = n.bad || n.only && !s.describes(objectType)
+		n.objectValue(s)
 	case '[':
-		n.arrayValue(whole)
+		n.bad = n.bad || n.only && !s.describes(arrayType)
+		n.arrayValue(s)
 	case '"':
 		n.out = append(n.out, n.stringToken()...)
 	default:
@@ -322,6 +406,11 @@ func (n *normalizer) value(s *Shape) {
 		}
 		n.out = append(n.out, token...)
 	}
+}
+
+// describes reports whether the members or items of a value are known, as far as a schema has them.
+func (s *Shape) describes(is typeSet) bool {
+	return s == nil || !s.unclear && (s.has(is) || !s.typed)
 }
 
 var nullToken = []byte("null")

@@ -65,7 +65,9 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // credential that is valid for one request alone ends each stream at the first check.
 //
 // The other interfaces of this package are optional: runtime.New checks whether a source has their
-// methods too.
+// methods too. A source that maps names in credentials to roles of the server may have the method
+// MappedRoles() []string. runtime.New looks for these roles in the hierarchy, so that a misspelt
+// role is an error at start.
 type Source interface {
 	// Identify returns the caller of a request, or an error as described for Source.
 	Identify(r *http.Request) (Identity, error)
@@ -116,13 +118,6 @@ type IssuerLister interface {
 	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them,
 	// so that a misspelt issuer is an error at start.
 	Issuers() []string
-}
-
-// RoleMapper is a [Source] whose settings map names in credentials to roles of the server.
-type RoleMapper interface {
-	// MappedRoles returns the roles of the mapping. runtime.New looks for them in the hierarchy, so
-	// that a misspelt role is an error at start.
-	MappedRoles() []string
 }
 
 // ResourceDescriber is a [Source] whose credentials come from authorization servers that a client

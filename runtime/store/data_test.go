@@ -463,20 +463,20 @@ func TestScopesOfNamesAreFoundInTheirOrganizations(t *testing.T) {
 		ta, tb := must(s.CreateTeam(ctx, a.ID, "t", ada)), must(s.CreateTeam(ctx, b.ID, "t", ada))
 		inA, inB, inTA, inTB := store.InOrg(a.ID), store.InOrg(b.ID), store.InTeam(ta.ID), store.InTeam(tb.ID)
 		type orgs = map[string]store.Scope
-		type teams = map[store.TeamName]store.Scope
-		ofA, ofB := store.TeamName{Org: "a", Team: "t"}, store.TeamName{Org: "b", Team: "t"}
+		type teams = map[[2]string]store.Scope
+		ofA, ofB := [2]string{"a", "t"}, [2]string{"b", "t"}
 		for _, c := range []struct {
 			orgs      []string
-			teams     []store.TeamName
+			teams     [][2]string
 			wantOrgs  orgs
 			wantTeams teams
 		}{
-			{nil, nil, nil, nil}, {nil, []store.TeamName{ofA}, nil, nil}, {[]string{"no", "A"}, []store.TeamName{ofA}, nil, nil},
-			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, []store.TeamName{{Org: "a", Team: "T"}, {Org: "a", Team: "u"}, {Org: "A", Team: "t"}}, orgs{"a": inA}, nil},
-			{[]string{"a", "no"}, []store.TeamName{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
-			{[]string{"b", "b"}, []store.TeamName{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
-			{[]string{"b", "a"}, []store.TeamName{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
-			{[]string{"b", "a"}, []store.TeamName{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
+			{nil, nil, nil, nil}, {nil, [][2]string{ofA}, nil, nil}, {[]string{"no", "A"}, [][2]string{ofA}, nil, nil},
+			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, [][2]string{{"a", "T"}, {"a", "u"}, {"A", "t"}}, orgs{"a": inA}, nil},
+			{[]string{"a", "no"}, [][2]string{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
+			{[]string{"b", "b"}, [][2]string{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, [][2]string{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, [][2]string{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
 		} {
 			gotOrgs, gotTeams, err := s.ScopesNamed(ctx, c.orgs, c.teams)
 			if !maps.Equal(gotOrgs, c.wantOrgs) || !maps.Equal(gotTeams, c.wantTeams) || err != nil {

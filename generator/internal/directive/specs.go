@@ -197,7 +197,7 @@ var specs = []Spec{
 	},
 	{
 		Name: "roles",
-		Purpose: "declares roles, lowest first. Each line is a chain. Several lines are a partial " +
+		Purpose: "declares the role hierarchy. Each line is a chain, lowest first. Several are a partial " +
 			"order together, and the first is the main chain: lowest and highest are its ends. On a " +
 			"const block, without roles: the constants by ascending value are the main chain. " +
 			"Default: Viewer < Member < Manager < Admin",

@@ -122,7 +122,8 @@ var bounds = []struct {
 			"memory of the permissions that are kept; then the least recently used are removed",
 			"", true},
 		{"runtime/internal/principal", "maxQueries", "queries of the host at a time", "", false},
-		{"runtime/capability/static", "maxBytes", "a file of package static", "", true},
+		{"internal/configfile", "MaxBytes", "a file of package capability/static or boundary/static", "",
+			true},
 	}},
 	{"Calls", []limit{
 		{"runtime/internal/invoke", "DefaultTimeout",

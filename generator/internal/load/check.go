@@ -212,7 +212,8 @@ func (c *checker) read(meta *packages.Package, file string) {
 	}
 }
 
-var undefined = regexp.MustCompile(`^undefined: (\w+\.)?(\w+)$`)
+var undefined = regexp.MustCompile(
+	`^undefined(?:: (\w+\.)?| array length )(\w+)(?: or missing type constraint)?$`)
 
 // check type-checks a package from its source, with a file that stands for the generated one.
 func (p *Program) check(pkg *Package, importer types.Importer, sizes types.Sizes) {

@@ -76,8 +76,9 @@ type Package struct {
 
 	meta      *packages.Package
 	generated *generated
-	goVersion string // "go1.26"; empty if it is unknown
-	bodies    bool   // Info has the bodies of funcs
+	declared  map[string][]declaration // made on first use
+	goVersion string                   // "go1.26"; empty if it is unknown
+	bodies    bool                     // Info has the bodies of funcs
 }
 
 // File is one source file of the author.

@@ -113,6 +113,12 @@ func (s *scanner) constants(block *annotated.Decl, d *directive.Directive) []dir
 		return nil
 	}
 	list, typ := s.integers(block.Block)
+	for _, c := range list {
+		if found := s.prog.ConditionalConst(s.pkg, c.Name()); len(found) > 0 {
+			s.lacking(found, "the role "+c.Name())
+			return nil
+		}
+	}
 	if i := slices.IndexFunc(list, isUnknown); i >= 0 {
 		if !s.incomplete() {
 			bad(list[i].Pos(), otherVersion,

@@ -63,6 +63,7 @@ type Package struct {
 	pkg    *load.Package
 	faults faults.Set
 	unread []unread
+	lacks  map[string]bool // the names that scanner.lacking reports: some builds lack them
 }
 
 // unread is a tool whose signature holds a type that could not be read.
@@ -79,7 +80,7 @@ func One(prog *load.Program, pkg *load.Package) *Package {
 		p.Findings = pkg.Syntax
 		return p
 	}
-	p.faults = faults.Set{}
+	p.faults, p.lacks = faults.Set{}, map[string]bool{}
 	decls, opted := annotated.Read(prog, pkg, &p.Findings)
 	if !opted {
 		return p
@@ -338,6 +339,14 @@ func (s *scanner) watch() {
 		if n, ok := types.Unalias(c.Type()).(*types.Named); ok {
 			named = append(named, n.Obj())
 		}
+		if pkg := s.prog.Package(c.Pkg().Path()); pkg != nil {
+			s.lacking(s.prog.ConditionalConst(pkg, c.Name()), "the schema of a tool")
+		}
+	}
+	for _, d := range s.decls {
+		if d.Func != nil && d.Serving() != nil {
+			s.lacking(d.Conditional(s.prog, s.pkg, invalid(d.Func.Signature())), "the schema of a tool")
+		}
 	}
 	for _, n := range named {
 		if n.Pkg() == nil {
@@ -385,6 +394,9 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 				continue
 			}
 			for _, e := range pkg.TypeErrors {
+				if p.lacks[e.Undefined] {
+					continue // other builds have it: MCP022 is reported
+				}
 				list.Add(diag.DoesNotCheck, e.Pos, "", "%s", e.Message)
 			}
 		}
@@ -400,7 +412,7 @@ func SharedFindings(prog *load.Program, scanned []*Package) diag.List {
 // is in error: they must not be lost in silence. Either a package of another module does not
 // compile, or the type is C's, which only the go command can resolve.
 func (p *Package) noteUnread(prog *load.Program) {
-	if len(p.unread) == 0 {
+	if len(p.unread) == 0 || len(p.lacks) > 0 {
 		return
 	}
 	name, why := "C types", "uses a C type, whose size and fields differ from system to system"

@@ -279,7 +279,7 @@ func (t *reading) signature() {
 	}
 	t.edit(in, out)
 	defer func() {
-		t.omitted()
+		t.omitted(out)
 		t.walker.Edit(nil)
 		clear(t.edited)
 	}()

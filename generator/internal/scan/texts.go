@@ -38,9 +38,8 @@ func (s *scanner) constant(arg directive.Arg, key, name string) string {
 		s.report(diag.BadValue, arg.Span, fix, format, key, name)
 	}
 	c, _ := s.pkg.Types.Scope().Lookup(name).(*types.Const)
-	if s.pkg.ConditionalConst(name) {
-		bad("move the constant into a file that every build has",
-			"%s=@%s is a constant in a file that is not part of every build")
+	if found := s.prog.ConditionalConst(s.pkg, name); len(found) > 0 {
+		s.lacking(found, "a text")
 		return ""
 	}
 	if c != nil && isUnknown(c) {

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -75,7 +76,7 @@ func (s *scanner) declared(obj types.Object) model.Position {
 // conditional reports what a schema reads of a type and not every build has.
 func (s *scanner) conditional(n *types.TypeName) {
 	report := func(at token.Pos, what, read string) {
-		if at.IsValid() {
+		if at.IsValid() && !s.reported(diag.BuildConstraint, s.at(directive.Span{Pos: at})) {
 			s.report(diag.BuildConstraint, directive.Span{Pos: at},
 				"move the "+what+" into a file that every build has",
 				"the schema of a tool reads %s, whose file is not part of every build", read)
@@ -85,6 +86,21 @@ func (s *scanner) conditional(n *types.TypeName) {
 	report(found.Type, "type", n.Name())
 	report(found.Constants, "constants", "the constants of "+n.Name())
 	report(found.Method, "method", "a method of "+n.Name())
+	s.lacking(s.prog.ConditionalType(n), "the schema of a tool")
+}
+
+// lacking reports names that a reader needs and not every build has, each once.
+func (s *scanner) lacking(names []*ast.Ident, reader string) {
+	for _, id := range names {
+		s.lacks[id.Name] = true
+		span := directive.Span{Pos: id.Pos()}
+		if s.reported(diag.BuildConstraint, s.at(span)) {
+			continue
+		}
+		s.report(diag.BuildConstraint, span,
+			"move the declaration of "+id.Name+" into a file that every build has",
+			"%s reads %s, whose file is not part of every build", reader, id.Name)
+	}
 }
 
 // strays reports constants that an enum lacks because they are in another const block.

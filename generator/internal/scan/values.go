@@ -359,6 +359,14 @@ func (t *reading) edit(in, out []*types.Var) {
 		}
 	}
 	t.walker.Edit(t.edits)
+	if last := len(out) - 1; last >= 0 && len(t.Omits) == 0 && t.hand.output == nil &&
+		t.walker.Omits(out[last].Type()) { // the result has a field of the arguments in another place
+		for d := range t.fields {
+			if d.Has("omit") {
+				t.Omits = append(t.Omits, d.Subject.Text)
+			}
+		}
+	}
 }
 
 // fieldOf finds the field of the arguments that a //mcp:param names: by the name of a plain
@@ -412,14 +420,21 @@ func (t *reading) editField(d *directive.Directive, argument, result *types.Var)
 	}
 }
 
-// omitted reports fields that the result keeps, because the server does not encode it by a schema.
-func (t *reading) omitted() {
+// omitted reports fields that the result keeps, because the server does not encode it by a schema,
+// or because the schema of a part is not made from its fields.
+func (t *reading) omitted(out []*types.Var) {
 	slices.Sort(t.Omits)
 	for _, d := range t.decl.Directives {
-		if arg, ok := d.Arg("omit"); ok && slices.Contains(t.Omits, d.Subject.Text) && (t.Handler.SDK ||
-			t.Output.Kind != model.NoOutput && !t.Output.Kind.Structured()) {
+		arg, ok := d.Arg("omit")
+		if !ok || !slices.Contains(t.Omits, d.Subject.Text) {
+			continue
+		}
+		if t.Handler.SDK || t.Output.Kind != model.NoOutput && !t.Output.Kind.Structured() {
 			t.report(diag.Contradiction, arg.Span, "return a struct of your own",
 				"omit is for structured content, and %s returns another result", t)
+		} else if kept := t.walker.Kept(out[len(out)-1].Type()); kept != "" {
+			t.report(diag.Contradiction, arg.Span, "return a struct of your own",
+				"the server cannot leave %s out of the result: %s", d.Subject.Text, kept)
 		}
 	}
 }

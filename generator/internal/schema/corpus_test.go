@@ -118,6 +118,8 @@ func (s syntax) comment(of *types.Package, find func(ast.Node) *ast.CommentGroup
 	return strings.TrimSpace(found.Text())
 }
 
+func (s syntax) ConditionalMethod(*types.Func) bool { return false }
+
 func (s syntax) Enum(name *types.TypeName) []*types.Const {
 	pkg := s[name.Pkg().Path()]
 	if pkg == nil {

@@ -100,3 +100,60 @@ type Root struct {
 		}
 	}
 }
+
+func TestPartsThatKeepOmittedFieldsAreFound(t *testing.T) {
+	pkg := check(t, "example.com/p", `package p
+type In struct { X int; Y int }
+type Box struct { in In }
+func (Box) MarshalJSON() ([]byte, error) { return nil, nil }
+type Text struct { in *In }
+func (Text) MarshalText() ([]byte, error) { return nil, nil }
+type Plain struct { n int }
+func (Plain) MarshalJSON() ([]byte, error) { return nil, nil }
+type Other struct { Z string }
+type Root struct {
+	A *[]map[string]In
+	H Hidden
+	P Plain
+	N string `+"`jsonschema:\"oneof_type=string;integer\"`"+`
+	L []In `+"`jsonschema:\"oneof_type=array;null\"`"+`
+	B Box `+"`jsonschema:\"-\"`"+`
+	R *Root
+}
+type Hidden struct { In In `+"`jsonschema:\"-\"`"+`; Z int }
+type InBox struct { Boxes map[string]*[]Box }
+type InKey struct { Texts map[Text]int }
+type Types struct { L *[]In `+"`jsonschema:\"oneof_type=array;string\"`"+` }
+type Twice struct { L any `+"`jsonschema:\"oneof_type=array,anyof_type=object\"`"+` }
+type Ref struct { In In `+"`jsonschema:\"anyof_ref=#/$defs/Other\"`"+` }
+`)
+	w := New(pkg, nil)
+	typ := func(name string) types.Type { return pkg.Scope().Lookup(name).Type() }
+	field, _ := w.Lookup(typ("In"), []string{"X"})
+	for _, omit := range []bool{false, true} {
+		w.Edit(map[*types.Var]Edit{field: {Omit: omit, Optional: true}})
+		for name, want := range map[string]struct {
+			omits bool
+			kept  string
+		}{
+			"Root": {true, ""}, "Hidden": {true, ""}, "In": {true, ""}, "Other": {}, "Plain": {},
+			"Box":   {true, "p.Box has a JSON form of its own"},
+			"InBox": {true, "p.Box has a JSON form of its own"},
+			"InKey": {true, "p.Text has a JSON form of its own"},
+			"Types": {true, "the tag of L in p.Types has alternatives"},
+			"Twice": {false, "the tag of L in p.Twice has alternatives"},
+			"Ref":   {true, "the tag of In in p.Ref has alternatives"},
+		} {
+			if got := w.Omits(typ(name)); got != (omit && want.omits) {
+				t.Errorf("%s has an omitted field: %t", name, got)
+			}
+			if got := w.Kept(typ(name)); omit && got != want.kept {
+				t.Errorf("%s keeps fields: %q, want %q", name, got, want.kept)
+			}
+		}
+		s, _, problems := w.Output(typ("Hidden"))
+		if len(problems) > 0 || (s.AdditionalProperties == nil) == omit {
+			t.Errorf("a struct with a hidden field: %s, %v", compact(t, s), problems)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/mcpgen/mcpgen/generator/internal/gotype"
 )
 
 // field is a property of an object and the struct field it comes from.
@@ -301,6 +304,99 @@ func (w *Walker) Edit(edits map[*types.Var]Edit) {
 		i, w.variants = len(w.variants), append(w.variants, edits)
 	}
 	w.variant = fmt.Sprintf("#%d", i)
+}
+
+// Omits reports whether values of a type may have a field that an edit omits, also within fields
+// that JSON does not have.
+func (w *Walker) Omits(t types.Type) bool {
+	seen := map[string]bool{}
+	var has func(t types.Type, depth int) bool
+	has = func(t types.Type, depth int) bool {
+		key := w.seen.key(types.Unalias(t))
+		if seen[key] || depth > depthLimit {
+			return depth > depthLimit
+		}
+		seen[key] = true
+		switch u := t.Underlying().(type) {
+		case *types.Map:
+			return has(u.Key(), depth+1) || has(u.Elem(), depth+1)
+		case interface{ Elem() types.Type }:
+			return has(u.Elem(), depth+1)
+		case *types.Struct:
+			for v := range u.Fields() {
+				if w.edits[v.Origin()].Omit || has(v.Type(), depth+1) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	omit := func(e Edit) bool { return e.Omit }
+	return slices.ContainsFunc(slices.Collect(maps.Values(w.edits)), omit) && has(t, 0)
+}
+
+// Kept describes a part of a result that the server cannot leave omitted fields out of, because its
+// schema is not made from its fields. It is empty without such a part.
+func (w *Walker) Kept(t types.Type) string {
+	p := w.pass(encoding)
+	seen := map[string]bool{}
+	var find func(t types.Type, depth int) string
+	find = func(t types.Type, depth int) string {
+		if elem := Optional(t); elem != nil {
+			t = elem
+		}
+		t = p.pointed(t)
+		key := w.seen.key(t)
+		if seen[key] || depth > depthLimit {
+			return ""
+		}
+		seen[key] = true
+		if p.needsDeclaring(t) || p.has(t, marshalText, byPointer) {
+			if w.Omits(t) {
+				return gotype.Plain(t) + " has a JSON form of its own"
+			}
+			return ""
+		}
+		switch u := t.Underlying().(type) {
+		case *types.Map:
+			return cmp.Or(find(u.Key(), depth+1), find(u.Elem(), depth+1))
+		case interface{ Elem() types.Type }:
+			return find(u.Elem(), depth+1)
+		case *types.Struct:
+			for _, f := range p.fields(t, place{}) {
+				if f.hidden {
+					continue
+				}
+				if p.chooses(f) {
+					return "the tag of " + f.path + " in " + gotype.Plain(t) + " has alternatives"
+				}
+				if found := find(f.typ, depth+1); found != "" {
+					return found
+				}
+			}
+		}
+		return ""
+	}
+	return find(t, 0)
+}
+
+// chooses reports a field whose tag gives an object or array another type, or one of several.
+func (p *pass) chooses(f field) bool {
+	alternatives := 0
+	for _, e := range p.readTag(f.tag).elements {
+		switch e.key {
+		case "oneof_ref", "anyof_ref":
+			alternatives += 2 // the type of the field is another one
+		case "oneof_type", "anyof_type":
+			for name := range strings.SplitSeq(e.value, ";") {
+				if name != "null" {
+					alternatives++
+				}
+			}
+		}
+	}
+	_, isBasic := element0(p.pointed(f.typ)).Underlying().(*types.Basic)
+	return !isBasic && alternatives > 1
 }
 
 // Variant is empty without edits. Walks with equal edits have equal variants.

@@ -18,12 +18,8 @@ func (p *pass) structure(t types.Type, s *jsonschema.Schema, at place) {
 	s.Type, s.Properties = "object", jsonschema.NewProperties()
 	s.AdditionalProperties = jsonschema.FalseSchema
 	s.Description = p.typeDoc(t)
-	fields := p.fields(t, at)
-	for _, f := range fields {
+	for _, f := range p.fields(t, at) {
 		p.property(s, t, f, at)
-	}
-	if slices.ContainsFunc(fields, func(f field) bool { return f.edit.Omit }) {
-		s.AdditionalProperties = jsonschema.FalseSchema // results have no other property
 	}
 }
 

@@ -50,7 +50,7 @@ const (
 	byPointer
 )
 
-// has reports whether a type has a method, promoted ones included.
+// has reports whether a type has a method in every build, promoted ones included.
 func (p *pass) has(t types.Type, m method, r receiver) bool {
 	switch t.(type) {
 	case *types.Named, *types.Struct, *types.Interface:
@@ -62,6 +62,9 @@ func (p *pass) has(t types.Type, m method, r receiver) bool {
 	}
 	sel := p.w.methods.MethodSet(t).Lookup(nil, m.name)
 	if sel == nil {
+		return false
+	}
+	if fn, ok := sel.Obj().(*types.Func); ok && p.w.src != nil && p.w.src.ConditionalMethod(fn) {
 		return false
 	}
 	sig, ok := sel.Type().(*types.Signature)

@@ -28,6 +28,7 @@ type pass struct {
 	w        *Walker
 	dir      direction
 	limits   bool // limits bind the values: arguments, and the types of Declare
+	omits    bool // a result without omitted fields: it has no field without a property
 	inline   bool // only cycles are references
 	defs     map[string]*definition
 	size     int // schemas made so far

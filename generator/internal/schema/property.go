@@ -22,7 +22,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		at.own = f.v
 	}
 	if f.hidden {
-		if !p.limits {
+		if !p.limits && !p.omits {
 			parent.AdditionalProperties = nil
 		}
 		return

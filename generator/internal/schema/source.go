@@ -24,6 +24,9 @@ type Source interface {
 	// Local reports whether a package belongs to a module of this run: its types can be
 	// edited together with the handlers.
 	Local(pkg *types.Package) bool
+	// ConditionalMethod reports whether the file of a method is not part of every build. Such a
+	// method is a finding of its own, and the schema is made without it.
+	ConditionalMethod(fn *types.Func) bool
 }
 
 // Problem is a part of a type that has no static schema.

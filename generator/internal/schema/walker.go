@@ -137,7 +137,11 @@ func (w *Walker) root(t types.Type, d direction) (*jsonschema.Schema, *pass) {
 	at := rootPlace(t)
 	at.addressable = addressable
 	var s *jsonschema.Schema
-	p := w.attempt(d, func(q *pass) { s = q.build(t, at) })
+	omits := d == encoding && w.Omits(t)
+	p := w.attempt(d, func(q *pass) {
+		q.omits = omits
+		s = q.build(t, at)
+	})
 	return s, p
 }
 

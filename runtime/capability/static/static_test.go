@@ -206,7 +206,7 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 // mistakes are refused files, each with its error.
 var mistakes = []struct{ name, file, text, want string }{
 	{"nothing", "a.yaml", "",
-		"static: a.yaml:1: is empty: write users: with the users below it, or users: {} for none"},
+		"static: a.yaml:1: is empty: write its first key"},
 	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}",
 		"static: a.yaml:1: /users: is missing: write the users, or {} for none"},
@@ -258,7 +258,7 @@ var mistakes = []struct{ name, file, text, want string }{
 		"users:\n  ada: {permissions: [x.]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
 		`static: a.yaml:2: /users/ada/permissions/0: is not a permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, for example "dcim.view_device"
 static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them
-static: a.yaml:4: /users/bob: is an anchor or an alias: write out its content, or use a group
+static: a.yaml:4: /users/bob: is an anchor or an alias: write out its content
 static: a.yaml:5: /users/eve/groups/0: has the group "none", which is not in groups: correct the name, or add the group`},
 	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}",
 		"static: a.json:3: /users/ada: is written twice, first in line 2: keep one of them"},
@@ -287,8 +287,8 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 	{"a list that names", "a.yaml", "users: {? [a] : {}}",
 		"has a name that is not clearly a string: quote it"},
 	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}",
-		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out its content, or use a " +
-			"group\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
+		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out its content\n" +
+			"static: a.yaml:1: /users/bob: is an anchor or an alias"},
 	{"a tag", "a.yaml", "users: {ada: {superuser: !!bool yes}}",
 		"static: a.yaml:1: /users/ada/superuser: has the tag !!bool: remove it, and quote strings"},
 	{"a name of nothing", "a.yaml", "users: {'': {}}",

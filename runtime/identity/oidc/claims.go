@@ -10,7 +10,7 @@ import (
 )
 
 // Claims configure the meaning of an issuer's claims. Other claims are not read, except the
-// standard claims of scopes and client.
+// standard claims of scopes, client and actor.
 //
 // A claim is named by its path: the name of a claim, or names joined by dots, as in
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
@@ -62,12 +62,16 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 	}
 	i.noteUnread(c)
 	client, _ := at(c, filled(c, m.Client, "client_id", "azp")).(string)
-	_, delegated := c["act"] // RFC 8693, section 4.1: somebody else acts for the subject
+	actor, err := i.actor(c)
+	if err != nil {
+		return identity.Identity{}, err
+	}
 	return identity.Identity{
 		Principal: access.Principal{
 			Issuer:  i.settings.URL,
 			Subject: sub,
 			Client:  client,
+			Actor:   actor,
 			User:    user,
 			Roles:   i.roles(c),
 			Scopes:  scopes(at(c, m.scopes(c))),
@@ -76,11 +80,31 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 			Teams:   m.Teams.read(c),
 		},
 		// RFC 9068, section 2.2: where no resource owner is involved, the subject is the client.
-		ClientItself: sub == client && !delegated,
+		ClientItself: sub == client && actor.Subject == "",
 		Expires:      expires,
 		Scheme:       scheme,
 		Claims:       c,
 	}, nil
+}
+
+// actor is the party that acts for the subject (RFC 8693, section 4.1): that of the outermost claim
+// act. The actors within it acted before, and decide nothing.
+func (i *issuer) actor(c map[string]any) (access.Actor, error) {
+	act, delegated := c["act"]
+	if !delegated {
+		return access.Actor{}, nil
+	}
+	claims, _ := act.(map[string]any)
+	actor := access.Actor{Issuer: i.settings.URL}
+	actor.Subject, _ = claims["sub"].(string)
+	issuer, has := claims["iss"]
+	if has {
+		actor.Issuer, _ = issuer.(string)
+	}
+	if actor.Subject == "" || actor.Issuer == "" {
+		return access.Actor{}, refuse("its claim act does not name the actor (sub, and perhaps iss)")
+	}
+	return actor, nil
 }
 
 // user is the host's user, "" if the token has none. OpenID Connect Core 1.0, section 5.7 warns of

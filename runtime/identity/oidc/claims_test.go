@@ -2,6 +2,7 @@ package oidc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -325,6 +326,39 @@ func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 	} {
 		if id := read(t, test.claims, test.changes...); id.ClientItself != test.own {
 			t.Errorf("%s: %+v", name, id)
+		}
+	}
+}
+
+// The actor of a delegated token is that of the outermost claim act. The actors within it decide
+// nothing. A token whose actor cannot be read is refused, because the actor may have a boundary.
+func TestActorIsThatOfTheOutermostClaim(t *testing.T) {
+	of := func(pairs ...any) map[string]any {
+		claim := map[string]any{}
+		for i := 0; i < len(pairs); i += 2 {
+			claim[pairs[i].(string)] = pairs[i+1]
+		}
+		return claim
+	}
+	for name, test := range map[string]struct {
+		act  any
+		want access.Actor
+	}{
+		"by sub":  {of("sub", "agent"), access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"by both": {of("sub", "agent", "iss", "i"), access.Actor{Issuer: "i", Subject: "agent"}},
+		"nested": {of("sub", "agent", "act", of("sub", "first", "iss", "i")),
+			access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"nested and odd": {of("sub", "agent", "act", 1), access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"null":           {act: json.RawMessage("null")}, "text": {act: "agent"}, "empty": {act: of()},
+		"a number": {act: of("sub", 1)}, "no name": {act: of("sub", "")},
+		"nested only": {act: of("act", of("sub", "agent"))}, "an issuer": {act: of("iss", "i")},
+		"an odd issuer": {act: of("sub", "agent", "iss", 1)}, "a list": {act: []any{of("sub", "agent")}},
+	} {
+		id, err := newProvider().source(t, issuer(func(*oidc.Issuer) {})).Verify(t.Context(),
+			token("act", test.act))
+		if refused := test.want == (access.Actor{}); refused != errors.Is(err, identity.ErrInvalidToken) ||
+			id.Principal.Actor != test.want {
+			t.Errorf("%s: %+v, %v", name, id.Principal, err)
 		}
 	}
 }

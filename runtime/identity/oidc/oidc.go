@@ -157,7 +157,6 @@ var (
 	_ identity.UserNamer         = (*Source)(nil)
 	_ identity.ResourceDescriber = (*Source)(nil)
 	_ identity.IssuerLister      = (*Source)(nil)
-	_ identity.RoleMapper        = (*Source)(nil)
 )
 
 // New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.

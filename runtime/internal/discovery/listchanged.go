@@ -33,6 +33,8 @@ type ListChangedConfig struct {
 	Lists    *Lists
 	Catalogs *Catalogs
 	Host     Host // nil without permission-aware discovery
+	// Boundaries are those of clients; nil without boundaries.
+	Boundaries Boundaries
 	// Interval is how often the permissions of clients that can be notified are read again.
 	Interval time.Duration
 	Log      *slog.Logger
@@ -50,10 +52,19 @@ type Host interface {
 	Peek(context.Context, access.Principal) (access.Principal, error)
 }
 
+// Boundaries returns the present boundaries of clients.
+type Boundaries interface {
+	// Of returns the boundary of a caller, and when it may change next; zero for never.
+	Of(context.Context, access.Principal) (*access.Bounds, time.Time)
+}
+
 // NewListChanged returns the notifier of a server whose lists may change.
 func NewListChanged(c ListChangedConfig) *ListChanged {
 	if request.IsNil(c.Host) {
 		c.Host = nil
+	}
+	if request.IsNil(c.Boundaries) {
+		c.Boundaries = nil
 	}
 	return &ListChanged{ListChangedConfig: c,
 		checking: make(chan struct{}, maxChecks), clients: map[any]*Subscription{},
@@ -102,7 +113,8 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 func (l *ListChanged) seesSame(a, b access.Principal) bool {
 	return a.Subject == b.Subject && a.Issuer == b.Issuer &&
 		slices.Equal(a.Roles, b.Roles) && slices.Equal(a.Scopes, b.Scopes) &&
-		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) && l.permitsSame(a, b)
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) &&
+		a.Bounds.Equal(b.Bounds) && l.permitsSame(a, b)
 }
 
 // permitsSame reports whether the permissions of two otherwise equal principals list the same.
@@ -229,6 +241,9 @@ func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *
 func (l *ListChanged) begin(s *Subscription) {
 	l.clients[s.key] = s
 	s.start()
+	if l.Boundaries != nil && !s.caller.Anonymous() {
+		s.wake() // which sets the timer for the end of its boundary
+	}
 	if l.Host != nil {
 		time.AfterFunc(l.Interval, s.recheck)
 	}
@@ -262,7 +277,7 @@ func (s *subscriptionState) observe(info *request.Info) {
 // present returns the caller as the host had it last.
 func (s *subscriptionState) present() access.Principal {
 	if s.nobody {
-		return access.Principal{}
+		return access.Principal{Bounds: s.caller.Bounds}
 	}
 	return s.caller
 }
@@ -279,6 +294,7 @@ func (l *ListChanged) leave(s *Subscription) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.clients, s.key)
+	s.wakeAt(time.Time{})
 	s.end()
 }
 
@@ -294,6 +310,7 @@ type Subscription struct {
 	reads             atomic.Bool    // items is set
 	unread            time.Time      // until then items is not read for the first time
 	woken             time.Time      // by the adopted server; guarded by changes.mu
+	ends              *time.Timer    // at the end of the boundary; nil for none, guarded by changes.mu
 	changed           [3]bool        // the worker's: kinds of changed items, for the next check
 	subscriptionState                // guarded by changes.mu
 }
@@ -393,6 +410,13 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	if l.Host != nil && !p.Anonymous() && p.Permits == nil {
 		return state, now, changed, false // until the host is read again
 	}
+	if l.Boundaries != nil {
+		var next time.Time
+		p.Bounds, next = l.Boundaries.Of(s.ctx, state.caller)
+		l.mu.Lock()
+		s.wakeAt(next)
+		l.mu.Unlock()
+	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
 		time.AfterFunc(retryPause, s.wake) // nothing reports that the source is available again
@@ -405,12 +429,24 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	return state, l.Lists.digests(p, f.In), changed, true
 }
 
+// wakeAt wakes the client at a time, and not at the time of an earlier call. The zero time is
+// never. changes.mu is held.
+func (s *Subscription) wakeAt(at time.Time) {
+	if s.ends != nil {
+		s.ends.Stop()
+		s.ends = nil
+	}
+	if !at.IsZero() && s.ctx.Err() == nil {
+		s.ends = time.AfterFunc(time.Until(at), s.wake)
+	}
+}
+
 // peek returns a caller as the host has it now, and keeps that for later checks. It is the zero
 // Principal for one that the host does not have, and has no Permits if the host cannot be read.
 func (s *Subscription) peek(caller access.Principal) access.Principal {
 	p, err := s.changes.Host.Peek(s.ctx, caller)
 	if errors.Is(err, capability.ErrNoUser) {
-		p = access.Principal{}
+		p = access.Principal{Bounds: caller.Bounds}
 	} else if err != nil {
 		p = caller
 		p.Permits = nil

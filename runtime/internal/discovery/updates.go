@@ -39,13 +39,18 @@ type Updates struct {
 type UpdatesConfig struct {
 	Policy *Policy
 	Host   Host // nil without permission-aware discovery
-	Log    *slog.Logger
+	// Boundaries are those of clients; nil without boundaries.
+	Boundaries Boundaries
+	Log        *slog.Logger
 }
 
 // NewUpdates returns the notifier of a server with resources to subscribe to.
 func NewUpdates(c UpdatesConfig) *Updates {
 	if request.IsNil(c.Host) {
 		c.Host = nil
+	}
+	if request.IsNil(c.Boundaries) {
+		c.Boundaries = nil
 	}
 	return &Updates{UpdatesConfig: c, checking: make(chan struct{}, maxChecks),
 		sessions: map[request.Session]*Subscriber{}, byURI: map[string]map[*Subscriber]bool{}}
@@ -311,9 +316,12 @@ func (s *Subscriber) notify() {
 	}
 }
 
-// peek returns the caller with the present permissions.
+// peek returns the caller with the present boundary and permissions.
 func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 	u := s.updates
+	if u.Boundaries != nil {
+		p.Bounds, _ = u.Boundaries.Of(s.ctx, p)
+	}
 	if u.Host == nil || p.Anonymous() {
 		return p, nil
 	}

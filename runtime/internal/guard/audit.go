@@ -33,10 +33,14 @@ var (
 // NewEvent returns an event about a message, without what a decision adds.
 func NewEvent(info *request.Info, kind audit.Type) audit.Event {
 	p := info.Principal
-	return audit.Event{
+	e := audit.Event{
 		Type: kind, RequestID: info.ID, TraceID: info.TraceID,
 		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Roles: p.Roles,
 	}
+	if p.Actor.Subject != "" {
+		e.Actor = new(p.Actor)
+	}
+	return e
 }
 
 // challenged stands for an answer that leaves as an HTTP status, with this WWW-Authenticate.

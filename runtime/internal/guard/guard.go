@@ -39,7 +39,7 @@ type Config struct {
 type Deciding struct {
 	Policy        *discovery.Policy
 	Catalogs      *discovery.Catalogs
-	Host          *principal.Host // nil without permission-aware discovery
+	Rights        principal.Rights
 	Authenticator *principal.Authenticator
 	Aliases       map[string]string // of tools, to their names
 	Sealer        invoke.Sealer
@@ -226,10 +226,10 @@ func (g *Guard) notify(next Next) Next {
 	}
 }
 
-// resolve attaches the host's permissions, unless the transport has.
+// resolve attaches the boundary and the host's permissions, unless the transport has.
 func (g *Guard) resolve(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		if g.Host != nil && g.Host.Attach(ctx, m.Info) != nil {
+		if g.Rights.Attach(ctx, m.Info) != nil {
 			return Answer{}, wire.UnknownUserError()
 		}
 		return next(ctx, m)

@@ -81,6 +81,10 @@ func ownerOf(p access.Principal) task.Owner {
 func callerOf(p access.Principal) string {
 	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, sorted(p.Roles), sorted(p.Scopes), sorted(p.Groups),
 		sorted(p.Orgs), sorted(p.Teams))
+	if p.Bounds != nil {
+		bounds, _ := p.Bounds.AppendText(nil)
+		text += " " + string(bounds)
+	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
@@ -236,10 +240,7 @@ func (g *Guard) work(ctx context.Context, r *taskRun) {
 	}
 	defer func() { _ = recover() }() // of the program's log handler
 	run, ctx := g.Tasks.Start(ctx, r.record, func(ctx context.Context) bool {
-		p := info.Principal
-		if g.Host != nil {
-			p, _ = g.Host.Refresh(ctx, info)
-		}
+		p, _ := g.Rights.Refresh(ctx, info)
 		return g.Policy.Decide(p, info.Catalog.ReadOnly, access.Tools, r.record.Tool).Allowed
 	})
 	defer run.Release()

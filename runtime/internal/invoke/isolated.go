@@ -82,7 +82,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	child := childCall{
 		Principal: *c.caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
 		Wants: output.Wants(ctx)}
-	child.Principal.Permits = nil
+	child.Principal.Permits, child.Principal.Bounds = nil, nil
 	files := child.add(c.decided)
 	caller, err := json.Marshal(child)
 	if err != nil {

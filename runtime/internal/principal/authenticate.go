@@ -95,6 +95,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	if err := CheckNames(id.Principal); err != nil {
 		return none, fmt.Errorf("%w: %w", identity.ErrInvalidToken, err)
 	}
+	id.Principal.Bounds = nil // that of an identity source does not count
 	id.Principal.Roles = a.known(id.Principal.Roles)
 	id.Principal = a.Table.Resolve(id.Principal)
 	if report, ok := r.Context().Value(authenticatedKey{}).(func()); ok {

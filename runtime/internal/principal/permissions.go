@@ -192,7 +192,7 @@ func keyOf(p access.Principal) string {
 			b = append(b, s...)
 		}
 	}
-	texts(p.Issuer, p.Subject, p.Client, p.User)
+	texts(p.Issuer, p.Subject, p.Client, p.Actor.Issuer, p.Actor.Subject, p.User)
 	for _, list := range [...][]string{p.Roles, p.Scopes, p.Groups} {
 		count(len(list))
 		texts(list...)

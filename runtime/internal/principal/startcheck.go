@@ -50,7 +50,7 @@ func CheckUnaware(table access.Table) error {
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.
 func CheckKnown(source identity.Source, table access.Table) error {
 	var found problems
-	if mapper, ok := source.(identity.RoleMapper); ok {
+	if mapper, ok := source.(interface{ MappedRoles() []string }); ok {
 		for _, role := range mapper.MappedRoles() {
 			if err := checkRole(table, role); err != nil {
 				found.add("Options.Identity: its role mapping results in %w", err)
@@ -67,11 +67,12 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	return errors.Join(found...)
 }
 
-// CheckNames returns an error for an issuer, subject or client that is not UTF-8 or has a control
-// character (C0, DEL, C1): logs, audit records and the console show these names.
+// CheckNames returns an error for an issuer, subject, client or actor that is not UTF-8 or has a
+// control character (C0, DEL, C1): logs, audit records and the console show these names.
 func CheckNames(p access.Principal) error {
 	for _, name := range [...]struct{ is, value string }{
-		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Client", p.Client}} {
+		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Client", p.Client},
+		{"Actor.Issuer", p.Actor.Issuer}, {"Actor.Subject", p.Actor.Subject}} {
 		if !utf8.ValidString(name.value) || strings.ContainsFunc(name.value, unicode.IsControl) {
 			return fmt.Errorf("the principal's %s %.100q is not UTF-8 or has a control character: "+
 				"rename it at its source", name.is, name.value)
@@ -209,7 +210,9 @@ func (h *Host) loadNames(ctx context.Context) error {
 			continue
 		}
 		name, err := callHost(ctx, h, func() (string, error) {
-			if s, ok := h.Source.(capability.PartSpeller); ok {
+			if s, ok := h.Source.(interface {
+				MapPermission(p access.Permission) (string, error)
+			}); ok {
 				return s.MapPermission(p)
 			}
 			return h.Source.MapAction(p.String())

@@ -37,7 +37,7 @@ type Config struct {
 	Sessions                     *session.Server
 	Guard                        *guard.Guard
 	Authenticator                *principal.Authenticator
-	Host                         *principal.Host
+	Rights                       principal.Rights
 	Observer                     *guard.Observer
 	Active                       *worker.Group
 	Ready                        *Readiness

@@ -292,7 +292,7 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	_ = l.Host.Attach(ctx, r.info) // the guard refuses an unknown user
+	_ = l.Rights.Attach(ctx, r.info) // the guard refuses an unknown user
 	a, err := x.Serve(ctx)
 	if err != nil && l.ctx.Err() != nil { // also if the handler has ignored the end of its context
 		err = wire.WireError(context.Canceled)

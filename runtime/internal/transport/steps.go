@@ -384,14 +384,14 @@ func describe(info *request.Info, m wire.Checked, s request.Session, modern bool
 }
 
 func (h *Handler) attachHost(v *visit) bool {
-	if h.Host == nil {
+	if h.Rights.Empty() {
 		return true
 	}
 	ctx := v.r.Context()
 	if v.r.Method == http.MethodPost && !v.modern { // a call goes on when its connection has ended
 		ctx = context.WithoutCancel(ctx)
 	}
-	if h.Host.Attach(ctx, v.info) == nil {
+	if h.Rights.Attach(ctx, v.info) == nil {
 		return true
 	}
 	http.Error(v.w, "forbidden", http.StatusForbidden)

@@ -470,13 +470,13 @@ func (w *watcher) decide(r *http.Request) (request.Standing, *request.Info) {
 		w.Authenticator.Refusal(r, "", err) // which logs at most one line a minute
 		return request.Undecided, nil
 	}
-	id.Principal = w.Host.WithUser(id.Principal, id.ClientItself)
+	id.Principal = w.Rights.Host.WithUser(id.Principal, id.ClientItself)
 	same := discovery.SameCaller(id.Principal, w.caller)
 	if same && w.standing == request.Valid {
 		return request.Valid, nil
 	}
 	now := request.NewHTTP(r, id)
-	if w.Host.Attach(r.Context(), now) != nil ||
+	if w.Rights.Attach(r.Context(), now) != nil ||
 		request.OwnerOf(now.Principal) != request.OwnerOf(w.caller) {
 		return request.Withdrawn, nil
 	}

@@ -57,7 +57,7 @@ func EncodeContent(out any, schema *decode.Shape, only bool, form structured.For
 	if only {
 		var ok bool
 		if text, ok = schema.Only(text); !ok {
-			return nil, errors.New("a result that is not JSON")
+			return nil, errors.New("a result that is not JSON, or that its schema does not describe")
 		}
 	} else if schema != nil {
 		text = schema.NormalizeNulls(text)

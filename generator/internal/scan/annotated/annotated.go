@@ -80,6 +80,15 @@ func (d *Decl) Token() string {
 	return name
 }
 
+// Conditional returns the names of files that some build lacks that the parameters and results of a
+// handler need.
+func (d *Decl) Conditional(prog *load.Program, pkg *load.Package, deep bool) []*ast.Ident {
+	if d.typ == nil {
+		return nil
+	}
+	return prog.ConditionalFunc(pkg, d.File, d.typ, deep)
+}
+
 // Find returns the declaration's first directive of that name, or nil.
 func (d *Decl) Find(name string) *directive.Directive {
 	for _, found := range d.Directives {

@@ -1,4 +1,4 @@
-package static
+package configfile
 
 import (
 	"bytes"
@@ -12,26 +12,26 @@ import (
 
 var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
 
-// readJSON reads a JSON text. What readers of JSON do not agree about is refused.
-func readJSON(data []byte, bad *problems) value {
-	limits := decode.Limits{Bytes: maxBytes, Depth: maxDepth, Values: maxBytes, Levels: maxBytes}
+// ReadJSON reads a JSON text. What readers of JSON do not agree about is refused.
+func ReadJSON(data []byte, bad *Problems) Value {
+	limits := decode.Limits{Bytes: MaxBytes, Depth: maxDepth, Values: MaxBytes, Levels: MaxBytes}
 	n, err := decode.ScanTo(data, limits)
 	r := jsonReader{bad: bad, data: data, line: 1, decoder: json.NewDecoder(bytes.NewReader(data))}
 	r.decoder.UseNumber()
 	v, problem := r.value("", 0)
 	switch {
-	case problem == nil && (err == nil || len(bad.all) > 0): // names that stand twice
+	case problem == nil && (err == nil || len(bad.All) > 0): // names that stand twice
 		return v
-	case err == nil || len(bad.all) > 0:
-		bad.add(r.line, "", "cannot be read as JSON: %v", problem)
-		return value{}
+	case err == nil || len(bad.All) > 0:
+		bad.Add(r.line, "", "cannot be read as JSON: %v", problem)
+		return Value{}
 	}
 	var e *decode.Error
 	errors.As(err, &e)
 	for _, p := range e.Problems {
-		bad.add(lineOf(data, n), p.Pointer, "%s", p.Message)
+		bad.Add(lineOf(data, n), p.Pointer, "%s", p.Message)
 	}
-	return value{}
+	return Value{}
 }
 
 // lineOf returns the line of an offset. The end of the text is in the last line that has any.
@@ -44,7 +44,7 @@ func lineOf(data []byte, offset int) int {
 }
 
 type jsonReader struct {
-	bad      *problems
+	bad      *Problems
 	decoder  *json.Decoder
 	data     []byte
 	at, line int // how far lines were counted
@@ -59,28 +59,28 @@ func (r *jsonReader) token() (json.Token, int, error) {
 	return token, r.line, err
 }
 
-func (r *jsonReader) value(pointer string, depth int) (value, error) {
+func (r *jsonReader) value(pointer string, depth int) (Value, error) {
 	token, line, err := r.token()
 	if err != nil {
-		return value{}, err
+		return Value{}, err
 	}
-	v := value{kind: isNull, line: line}
+	v := Value{Kind: Null, Line: line}
 	switch token := token.(type) {
 	case string:
-		v.kind, v.text = isText, token
+		v.Kind, v.Text = Text, token
 	case json.Number:
-		v.kind, v.text = isNumber, token.String()
+		v.Kind, v.Text = Number, token.String()
 	case bool:
-		v.kind, v.text = isTruth, strconv.FormatBool(token)
+		v.Kind, v.Text = Truth, strconv.FormatBool(token)
 	case json.Delim:
 		if depth++; depth > maxDepth {
-			return value{}, errDeep
+			return Value{}, errDeep
 		}
 		if token == '{' {
-			v.kind = isMapping
+			v.Kind = Mapping
 			err = r.mapping(&v, pointer, depth)
 		} else {
-			v.kind = isList
+			v.Kind = List
 			err = r.list(&v, pointer, depth)
 		}
 		if err == nil {
@@ -90,18 +90,18 @@ func (r *jsonReader) value(pointer string, depth int) (value, error) {
 	return v, err
 }
 
-func (r *jsonReader) list(v *value, pointer string, depth int) error {
+func (r *jsonReader) list(v *Value, pointer string, depth int) error {
 	for r.decoder.More() {
-		item, err := r.value(decode.Pointer(pointer, strconv.Itoa(len(v.items))), depth)
+		item, err := r.value(decode.Pointer(pointer, strconv.Itoa(len(v.Items))), depth)
 		if err != nil {
 			return err
 		}
-		v.items = append(v.items, item)
+		v.Items = append(v.Items, item)
 	}
 	return nil
 }
 
-func (r *jsonReader) mapping(v *value, pointer string, depth int) error {
+func (r *jsonReader) mapping(v *Value, pointer string, depth int) error {
 	first := firstNames{}
 	for r.decoder.More() {
 		token, line, err := r.token()
@@ -116,7 +116,7 @@ func (r *jsonReader) mapping(v *value, pointer string, depth int) error {
 			return err
 		}
 		if isNew {
-			v.members = append(v.members, member{name, line, held})
+			v.Members = append(v.Members, Member{name, line, held})
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package static
+package configfile
 
 import (
 	"bytes"
@@ -15,29 +15,29 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// readYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two
+// ReadYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two
 // ways nothing is taken: "yes" is text, and a number is written as JSON has it.
-func readYAML(data []byte, bad *problems) value {
+func ReadYAML(data []byte, bad *Problems) Value {
 	if at := invalid(data); at >= 0 {
-		bad.add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: convert it")
-		return value{}
+		bad.Add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: convert it")
+		return Value{}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		bad.add(1, "", "is not valid YAML: %v", err)
-		return value{}
+		bad.Add(1, "", "is not valid YAML: %v", err)
+		return Value{}
 	}
 	var doc, second yaml.Node
 	switch err := loader.Load(&doc); {
 	case err == io.EOF:
-		bad.add(1, "", "is empty: write users: with the users below it, or users: {} for none")
-		return value{}
+		bad.Add(1, "", "is empty: write its first key")
+		return Value{}
 	case err != nil:
 		refuse(data, bad, err)
-		return value{}
+		return Value{}
 	}
 	if err := loader.Load(&second); err == nil {
-		bad.add(second.Line, "", "starts a second document: keep one")
+		bad.Add(second.Line, "", "starts a second document: keep one")
 	} else if err != io.EOF {
 		refuse(data, bad, err)
 	}
@@ -45,11 +45,11 @@ func readYAML(data []byte, bad *problems) value {
 	for _, root := range doc.Content {
 		return r.value(root, "", 0)
 	}
-	return value{kind: isNull, line: 1}
+	return Value{Kind: Null, Line: 1}
 }
 
 // refuse adds the error of a loader.
-func refuse(data []byte, bad *problems, err error) {
+func refuse(data []byte, bad *Problems, err error) {
 	line, message := 0, err.Error()
 	if e := (*yaml.LoadError)(nil); errors.As(err, &e) {
 		line, message = e.Mark.Line, strings.TrimPrefix(e.Message, "yaml: ")
@@ -60,7 +60,7 @@ func refuse(data []byte, bad *problems, err error) {
 		})
 		line = lineOf(data, max(at, 0))
 	}
-	bad.add(line, "", "is not valid YAML: %s", message)
+	bad.Add(line, "", "is not valid YAML: %s", message)
 }
 
 // invalid is where a text is no UTF-8, or -1.
@@ -75,38 +75,38 @@ func invalid(data []byte) int {
 	return -1
 }
 
-type yamlReader struct{ bad *problems }
+type yamlReader struct{ bad *Problems }
 
-func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
-	v := value{kind: isNull, line: n.Line}
+func (r yamlReader) value(n *yaml.Node, pointer string, depth int) Value {
+	v := Value{Kind: Null, Line: n.Line}
 	switch {
 	case depth > maxDepth:
-		r.bad.add(n.Line, pointer, "is nested more than %d deep", maxDepth)
+		r.bad.Add(n.Line, pointer, "is nested more than %d deep", maxDepth)
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
-		r.bad.add(n.Line, pointer, "is an anchor or an alias: write out its content, or use a group")
+		r.bad.Add(n.Line, pointer, "is an anchor or an alias: write out its content")
 	case n.Style&yaml.TaggedStyle != 0:
-		r.bad.add(n.Line, pointer, "has the tag %s: remove it, and quote strings", n.ShortTag())
+		r.bad.Add(n.Line, pointer, "has the tag %s: remove it, and quote strings", n.ShortTag())
 	case n.Kind == yaml.SequenceNode:
-		v.kind = isList
+		v.Kind = List
 		for i, item := range n.Content {
-			v.items = append(v.items, r.value(item, decode.Pointer(pointer, strconv.Itoa(i)), depth+1))
+			v.Items = append(v.Items, r.value(item, decode.Pointer(pointer, strconv.Itoa(i)), depth+1))
 		}
 	case n.Kind == yaml.MappingNode:
-		v.kind = isMapping
+		v.Kind = Mapping
 		first := firstNames{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
 			name := decode.Pointer(pointer, key.Value)
 			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 ||
 				key.Anchor != "" || key.ShortTag() != "!!str" {
-				r.bad.add(key.Line, name, "has a name that is not clearly a string: quote it")
+				r.bad.Add(key.Line, name, "has a name that is not clearly a string: quote it")
 				continue
 			}
 			if !first.add(r.bad, key.Value, key.Line, name) {
 				continue
 			}
-			v.members = append(v.members,
-				member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
+			v.Members = append(v.Members,
+				Member{key.Value, key.Line, r.value(n.Content[i+1], name, depth+1)})
 		}
 	default:
 		r.scalar(n, pointer, &v)
@@ -117,21 +117,21 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) value {
 // number is how JSON writes one (RFC 8259, section 6).
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-func (r yamlReader) scalar(n *yaml.Node, pointer string, v *value) {
+func (r yamlReader) scalar(n *yaml.Node, pointer string, v *Value) {
 	const plain = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle |
 		yaml.LiteralStyle | yaml.FoldedStyle
 	switch tag := n.ShortTag(); {
 	case tag == "!!null":
 	case tag == "!!bool":
-		v.kind, v.text = isTruth, strings.ToLower(n.Value)
+		v.Kind, v.Text = Truth, strings.ToLower(n.Value)
 	case n.Style&plain == 0 && number.MatchString(n.Value) &&
 		decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
-		v.kind, v.text = isNumber, n.Value
+		v.Kind, v.Text = Number, n.Value
 	case tag == "!!int" || tag == "!!float" || n.Style&plain == 0 && number.MatchString(n.Value):
-		r.bad.add(n.Line, pointer, "is not a JSON number: write it in fewer digits, or quote it")
+		r.bad.Add(n.Line, pointer, "is not a JSON number: write it in fewer digits, or quote it")
 	case tag == "!!str" || tag == "!!timestamp": // which the core schema does not know
-		v.kind, v.text = isText, n.Value
+		v.Kind, v.Text = Text, n.Value
 	default:
-		r.bad.add(n.Line, pointer, "has the tag %s: quote it", tag)
+		r.bad.Add(n.Line, pointer, "has the tag %s: quote it", tag)
 	}
 }

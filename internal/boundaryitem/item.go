@@ -1,0 +1,78 @@
+// Package boundaryitem parses the items of a boundary.
+package boundaryitem
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/editdistance"
+)
+
+// Kind is the kind of an [Item], as it is written.
+type Kind string
+
+// The kinds of items.
+const (
+	Tool     Kind = "tool"     // a tool, or with an argument a tool and one of its values
+	Prompt   Kind = "prompt"   // a prompt
+	Resource Kind = "resource" // a URI, or a URI template as its author wrote it
+	Skill    Kind = "skill"    // the URI of a skill
+	Catalog  Kind = "catalog"  // the tools of a catalog that code declares
+)
+
+var kinds = []string{string(Tool), string(Prompt), string(Resource), string(Skill), string(Catalog)}
+
+// All as the only one of a list of roles or items stands for every role, or every item.
+const All = "*"
+
+// IsAll reports whether a list of roles or items is [All].
+func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
+
+// Item is an item of a boundary.
+type Item struct {
+	Kind Kind
+	Name string // of the tool, prompt or catalog, or the URI
+	// Argument and Value are one value with a rule. Of an argument that some items of a boundary name,
+	// the values of these items are allowed. Arguments that no item names have all their values.
+	Argument, Value string
+}
+
+// Parse parses an item, in one of the forms of boundary.Boundary.
+func Parse(text string) (Item, error) {
+	kind, name, ok := strings.Cut(text, ":")
+	item := Item{Kind: Kind(kind), Name: name}
+	switch {
+	case text == All:
+		return Item{}, fmt.Errorf("the item %q stands for all items, and must be the only one: "+
+			"remove it, or the others", text)
+	case !ok || !slices.Contains(kinds, kind):
+		cure := "write tool:NAME, tool:NAME ARGUMENT=VALUE, prompt:NAME, resource:URI, skill:URI or " +
+			"catalog:NAME"
+		if near := editdistance.Nearest(kind, kinds, 2); ok && near != "" {
+			cure = "did you mean " + near + ":" + name + "?"
+		}
+		return Item{}, fmt.Errorf("the item %q has no kind that exists: %s", text, cure)
+	case strings.TrimSpace(name) != name || name == "":
+		return Item{}, fmt.Errorf("the item %q has no name, or spaces around the name: write %s:NAME",
+			text, kind)
+	case item.Kind != Tool || !strings.Contains(name, " "):
+		return item, nil
+	}
+	item.Name, name, _ = strings.Cut(name, " ")
+	item.Argument, item.Value, ok = strings.Cut(name, "=")
+	if !ok || item.Argument == "" || strings.TrimSpace(item.Argument) != item.Argument {
+		return Item{}, fmt.Errorf("the item %q has something else than ARGUMENT=VALUE after the name "+
+			"of its tool: write tool:%s ARGUMENT=VALUE", text, item.Name)
+	}
+	return item, nil
+}
+
+// String returns the item as [Parse] reads it.
+func (i Item) String() string {
+	text := string(i.Kind) + ":" + i.Name
+	if i.Argument != "" {
+		text += " " + i.Argument + "=" + i.Value
+	}
+	return text
+}

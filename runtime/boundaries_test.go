@@ -1,0 +1,181 @@
+package runtime_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
+	"github.com/mcpgen/mcpgen/runtime/identity"
+)
+
+func boundaryFile(t *testing.T, text string) boundary.Source {
+	t.Helper()
+	source, err := static.OpenFS(fstest.MapFS{"b.yaml": {Data: []byte(text)}}, "b.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// issuing is a source of identities that lists its issuers.
+type issuing struct{ identity.Source }
+
+func (issuing) Issuers() []string { return []string{"https://id.example"} }
+
+// A name of a boundary that the server does not have is an error at start, with its place and cure.
+func TestBoundariesOfWrongNamesDoNotStart(t *testing.T) {
+	source := issuing{identity.Static(map[string]access.Principal{})}
+	file := boundaryFile(t, `boundaries:
+  - {issuer: https://id.exmple, client: a, items: [tool:look, catalog:a, prompt:greet]}
+  - {issuer: https://id.example, client: b, roles: [Membr, Member]}
+  - {issuer: https://id.example, client: c, items: [tool:lok, tool:greet, tool:look x=y, prompt:gret]}
+  - {issuer: https://id.example, client: d, items: [catalog:z, resource:look, skill:skill://x]}
+  - {issuer: elsewhere, actor: e, roles: "*", items: "*"}
+`)
+	_, err := runtime.New(runtime.Options{Identity: source,
+		Access: runtime.AccessOptions{Boundaries: file}}, depot())
+	const at = "mcp server: Options.Access.Boundaries: b.yaml:"
+	want := []string{
+		at + `2: Options.Identity has no issuer "https://id.exmple": did you mean "https://id.example"?`,
+		at + `3: "Membr", which is not a role of Viewer < Member < Manager < Admin: use one of them`,
+		at + `4: the item "tool:lok" names no tool of the server: did you mean "look"?`,
+		at + `4: the item "tool:greet" names no tool of the server: correct the name, or remove it`,
+		at + `4: the item "tool:look x=y" names no value with a rule of the server: correct the name, ` +
+			`or remove it`,
+		at + `4: the item "prompt:gret" names no prompt of the server: did you mean "greet"?`,
+		at + `5: the item "catalog:z" names no catalog that code declares (//mcp:tool catalog=): did you ` +
+			`mean "a"?. A boundary takes no other catalogs: people who may change one could widen the boundary`,
+		at + `5: the item "resource:look" names no resource, or URI template as its author wrote it, of ` +
+			`the server: correct the name, or remove it`,
+		at + `5: the item "skill:skill://x" names no resource, or URI template as its author wrote it, of ` +
+			`the server: correct the name, or remove it`,
+	}
+	if err == nil || err.Error() != strings.Join(want, "\n") {
+		t.Errorf("%v\nwant:\n%s", err, strings.Join(want, "\n"))
+	}
+	_, err = runtime.New(runtime.Options{Identity: source,
+		Access: runtime.AccessOptions{BoundariesOptional: true}}, depot())
+	if err == nil || !strings.Contains(err.Error(), "BoundariesOptional is set without") {
+		t.Error(err)
+	}
+}
+
+// A boundary of an alias names the tool, and one that has ended is a warning at start.
+func TestBoundariesOfAliasesAndOfThePast(t *testing.T) {
+	bounded := func(entry string) (string, error) {
+		var log journal
+		_, err := runtime.New(runtime.Options{Anonymous: true, Logger: log.logger(),
+			Access: runtime.AccessOptions{Boundaries: boundaryFile(t,
+				"boundaries:\n  - {issuer: i, client: a, "+entry+"}\n")}}, renamed())
+		return log.String(), err
+	}
+	if text, err := bounded("until: 2000-01-01T00:00:00Z"); err != nil ||
+		!strings.Contains(text, "a boundary has ended: its client may use nothing") {
+		t.Error(err, text)
+	}
+	g := renamed().Generated()
+	alias, name := g.Tools[0].Aliases[0], g.Tools[0].Name
+	_, err := bounded("items: [tool:" + alias + "]")
+	if err == nil || !strings.Contains(err.Error(), "has an alias: write tool:"+name) {
+		t.Error(err)
+	}
+}
+
+// Code that reads the server beside MCP gets the boundary too.
+func TestBoundaryOfExplanationsAndIdentify(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	other := agent
+	other.Client = "desk"
+	file := boundaryFile(t, "boundaries: [{issuer: i, client: agent, roles: [Member], items: "+
+		"['catalog:b'], readonly: true}]")
+	for _, optional := range []bool{false, true} {
+		s := newServer(t, runtime.Options{Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("agent-token"): agent, identity.HashToken("desk-token"): other}),
+			Access: runtime.AccessOptions{Boundaries: file, BoundariesOptional: optional}}, depot())
+		for tool, want := range map[string]bool{"read": true, "edit": false, "look": false, "drop": false} {
+			e := s.Explain(context.Background(), agent, tool)
+			if e.Allowed != want || e.Listed != want || want != (e.Missing == "") ||
+				strings.Contains(e.String(), "boundary fails") == want {
+				t.Errorf("%s: %s", tool, e)
+			}
+			if e := s.Explain(context.Background(), other, tool); e.Allowed != (optional || tool == "look") {
+				t.Errorf("%s: %s", tool, e)
+			}
+		}
+		for token, want := range map[string]bool{"agent-token": false, "desk-token": optional} {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Authorization", "Bearer "+token)
+			ctx, err := s.Identify(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			caller, _ := runtime.Caller(ctx)
+			if table := s.Table(); caller.Bounds == nil || table.Holds(caller, "Admin") != want {
+				t.Errorf("%s: %+v", token, caller)
+			}
+		}
+	}
+}
+
+// With boundaries, listed clients alone administer, and their boundary does not limit them there.
+func TestBoundedClientsAdministerNothing(t *testing.T) {
+	by := func(client, actor, role string) access.Principal {
+		p := access.Principal{Issuer: "i", Subject: "ada", Client: client, Roles: []string{role}}
+		p.Actor.Subject = actor
+		return p
+	}
+	for _, source := range []boundary.Source{nil, boundaryFile(t,
+		"boundaries: [{issuer: i, client: agent, roles: '*', items: '*'}]")} {
+		var server runtime.Administered
+		newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{Boundaries: source},
+			Admin: func(a runtime.Administered) (http.Handler, error) {
+				server = a
+				return http.NotFoundHandler(), nil
+			}}, depot())
+		listed := server.AdministeredBy([]boundary.Party{{Issuer: "i", Client: "console"}, {Issuer: "i"}})
+		elsewhere := by("console", "", "Admin")
+		elsewhere.Issuer = "j"
+		for _, test := range []struct {
+			p               access.Principal
+			without, listed bool
+		}{
+			{by("agent", "", "Admin"), true, false}, {by("", "", "Admin"), true, false},
+			{by("console", "", "Admin"), true, true}, {by("console", "", "Manager"), false, false},
+			{by("console", "robot", "Admin"), true, false}, {elsewhere, true, false},
+		} {
+			want := test.listed
+			if source == nil {
+				want = test.without
+			}
+			if got := listed.IsAdmin(test.p); got != want || server.IsAdmin(test.p) != (want && source == nil) {
+				t.Errorf("boundaries %t, %+v: %v, want %v", source != nil, test.p, got, want)
+			}
+		}
+	}
+}
+
+// A source that does not answer denies: its own principal does not widen what it returned.
+func TestPrincipalsOwnBoundsDoNotCount(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	table := depot().Generated().Table
+	agent.Bounds = table.Bounds(table.Hierarchy(), func(access.Kind, access.Rule) bool { return true })
+	s := newServer(t, runtime.Options{Identity: identity.Static(map[string]access.Principal{
+		identity.HashToken("agent-token"): agent}), Access: runtime.AccessOptions{Boundaries: failingBoundaries{}}}, depot())
+	if e := s.Explain(context.Background(), agent, "look"); e.Allowed {
+		t.Error(e)
+	}
+}
+
+type failingBoundaries struct{}
+
+func (failingBoundaries) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool, error) {
+	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}, true, errors.New("no")
+}

@@ -1,0 +1,73 @@
+// Package boundary is the contract of permission boundaries. A boundary is the most that one
+// client, such as an agent, may do, for whichever subject the client acts. A call is allowed if the
+// rule of the tool allows the caller and the boundary of the client allows the call.
+//
+// Set a [Source] as runtime.Options.Access.Boundaries. Package boundary/static reads a file.
+package boundary
+
+import (
+	"context"
+	"time"
+)
+
+// Boundary is the most that one client may do. The zero Boundary allows nothing.
+type Boundary struct {
+	// Roles are roles of the server's hierarchy. Of the roles of a caller, those count that one of
+	// these is or includes. Empty is none, so that only rules without roles can hold. "*" alone is
+	// every role.
+	Roles []string
+	// Items are the allowed items. Empty is none, and "*" alone is every item. An item that cannot be
+	// parsed, or that the server does not have, allows nothing. The forms of an item:
+	//
+	//	tool:NAME                 a tool, with all values of its arguments
+	//	tool:NAME ARGUMENT=VALUE  a tool with one value that has a rule
+	//	prompt:NAME               a prompt
+	//	resource:URI              a URI, or a URI template as its author wrote it
+	//	skill:URI                 a skill
+	//	catalog:NAME              the tools of a catalog that code declares
+	//
+	// Of an argument that some items of a tool name, the values of these items are allowed. Arguments
+	// that no item names have all their values.
+	Items []string
+	// ReadOnly allows no tools but those that are marked readonly.
+	ReadOnly bool
+	// Until is the end of the boundary: it allows nothing from then on. The zero time never ends.
+	Until time.Time
+	// Where is the place of the boundary for messages, as in "boundaries.yaml:12". It may be empty.
+	Where string
+}
+
+// Ended reports whether the boundary has ended.
+func (b Boundary) Ended(now time.Time) bool { return !b.Until.IsZero() && !now.Before(b.Until) }
+
+// Party is a client or an actor that may have a boundary. Either Client and Subject are set, as far
+// as the credential has them, or Actor. In a list of boundaries, the Client "*" stands for all
+// clients of the issuer without a boundary of their own, and for credentials that name no client.
+type Party struct {
+	// Issuer is the authority that names the others, as in access.Principal.Issuer.
+	Issuer string
+	// Client is the OAuth client or the program that calls, as in access.Principal.Client. It is
+	// empty for a credential that names none.
+	Client string
+	// Subject is the caller for whom the client acts.
+	Subject string
+	// Actor is the subject of access.Principal.Actor.
+	Actor string
+}
+
+// Source has the boundaries of clients and actors. Two further methods are optional:
+//
+//   - All() iter.Seq2[Party, Boundary], of a source with a fixed set of boundaries, returns them
+//     all. runtime.New checks their issuers, roles and items, so that a misspelt name is an error
+//     at start.
+//   - ReadsMemoryOnly() marks a source that does not block or panic. The server calls it without a
+//     time limit and in the goroutine of the message.
+type Source interface {
+	// Boundary returns the most specific boundary of a party: for a client, that of the client with
+	// this subject, or else that of the client, or else that of all clients of the issuer. It returns
+	// false if the party has none. An error denies everything.
+	//
+	// It is called for each message, and for clients that wait for notifications, from many
+	// goroutines at once. A call that takes longer than five seconds counts as an error.
+	Boundary(ctx context.Context, party Party) (Boundary, bool, error)
+}

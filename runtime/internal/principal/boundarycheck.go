@@ -1,0 +1,106 @@
+package principal
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mcpgen/mcpgen/internal/boundaryitem"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+)
+
+// check returns an error for each name of a source that lists its boundaries, if the server does
+// not have the name. It warns of boundaries that have ended.
+func (b *Boundaries) check() error {
+	lister, ok := b.Source.(interface {
+		All() iter.Seq2[boundary.Party, boundary.Boundary]
+	})
+	if !ok {
+		return nil
+	}
+	var found problems
+	for party, e := range lister.All() {
+		bad := func(err error) { found.add("Options.Access.Boundaries: %s: %w", e.Where, err) }
+		if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
+			!slices.Contains(b.Issuers, issuer) {
+			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, b.Issuers)))
+		}
+		if !boundaryitem.IsAll(e.Roles) {
+			for _, role := range e.Roles {
+				if err := checkRole(b.Table, role); err != nil {
+					bad(err)
+				}
+			}
+		}
+		if !boundaryitem.IsAll(e.Items) {
+			for _, text := range e.Items {
+				if err := b.checkItem(text); err != nil {
+					bad(err)
+				}
+			}
+		}
+		if e.Ended(time.Now()) {
+			b.Log.Warn("a boundary has ended: its client may use nothing", "boundary", e.Where,
+				"until", e.Until)
+		}
+	}
+	return errors.Join(found...)
+}
+
+// checkItem returns an error for an item that the server does not have.
+func (b *Boundaries) checkItem(text string) error {
+	item, err := boundaryitem.Parse(text)
+	if err != nil {
+		return err
+	}
+	var names []string
+	known := func(k access.Kind, name string) bool {
+		names = b.Table.Of(k).Tools()
+		return slices.Contains(names, name)
+	}
+	switch item.Kind {
+	case boundaryitem.Prompt:
+		ok := known(access.Prompts, item.Name)
+		return absent(ok, text, item.Name, "prompt", names)
+	case boundaryitem.Resource, boundaryitem.Skill:
+		ok := known(access.Resources, item.Name)
+		return absent(ok, text, item.Name, "resource, or URI template as its author wrote it,", names)
+	case boundaryitem.Catalog:
+		if _, ok := b.Catalogs[item.Name]; ok {
+			return nil
+		}
+		names = slices.Sorted(maps.Keys(b.Catalogs))
+		return fmt.Errorf("the item %q names no catalog that code declares (//mcp:tool catalog=)%s. "+
+			"A boundary takes no other catalogs: people who may change one could widen the boundary",
+			text, nearest(item.Name, names))
+	}
+	if name, ok := b.Aliases[item.Name]; ok {
+		return fmt.Errorf("the item %q has an alias: write tool:%s", text, name)
+	}
+	if !known(access.Tools, item.Name) || item.Argument == "" {
+		return absent(slices.Contains(names, item.Name), text, item.Name, "tool", names)
+	}
+	rule := access.Rule{Tool: item.Name, Argument: item.Argument, Value: item.Value}.Name()
+	ok := known(access.Values, rule)
+	return absent(ok, text, rule, "value with a rule", names)
+}
+
+func absent(known bool, item, name, kind string, names []string) error {
+	if known {
+		return nil
+	}
+	return fmt.Errorf("the item %q names no %s of the server%s", item, kind, nearest(name, names))
+}
+
+// nearest returns the cure for a name that is not one of the names.
+func nearest(name string, names []string) string {
+	if near := editdistance.Nearest(name, names, 2); near != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ": correct the name, or remove it"
+}
