@@ -98,7 +98,7 @@ func (s *scanner) lacking(names []*ast.Ident, reader string) {
 			continue
 		}
 		s.report(diag.BuildConstraint, span,
-			"move the declaration of "+id.Name+" into a file that every build has",
+			"declare "+id.Name+" in a file without a build constraint and without cgo",
 			"%s reads %s, whose file is not part of every build", reader, id.Name)
 	}
 }
