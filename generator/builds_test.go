@@ -109,7 +109,8 @@ func Use(ctx context.Context, l [M]int) error { return nil }
 	{"a length from another package", "MCP022", map[string]string{
 		"b.go": "package p\n\nimport \"./c\"\n\ntype In struct{ A [c.N]int }\n\n" +
 			strings.Replace(useIn, "ctx context.Context, ", "ctx c.Context, ", 1),
-		"c/c.go":         "package c\n\nimport \"context\"\n\ntype Context = context.Context\n\nconst N = n\n",
+		"c/c.go": "package c\n\nimport \"context\"\n\ntype Context = " +
+			"context.Context\n\nconst N = n\n",
 		"c/n_linux.go":   "package c\n\nconst n = 1\n",
 		"c/n_windows.go": "package c\n\nconst n = 2\n",
 	}},

@@ -43,8 +43,8 @@ var endlessTypes = map[string]string{
 	"finite, nested": "type A[T any] struct { B *B[[]T] }\ntype B[T any] struct { X *B[T] }",
 }
 
-// deepTypes declares a chain of types, each of which has the next one in two ways: a walk that reads
-// both ways anew at each level does not end in the time of a test.
+// deepTypes declares a chain of types, each of which has the next one in two ways: a walk that
+// reads both ways anew at each level does not end in the time of a test.
 func deepTypes() string {
 	var b strings.Builder
 	b.WriteString("type A[T any] struct { L *B0; M map[string]B0 }\n")

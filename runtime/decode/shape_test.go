@@ -53,11 +53,14 @@ func TestNullsAreNormalizedBySchema(t *testing.T) {
 		{"a recursive root", `{"type":"object","properties":{"next":{"$ref":"#"},"tags":` + list + `}}`, `{"next":{"next":null,"tags":null},"tags":null}`, `{"next":{"next":{},"tags":[]},"tags":[]}`},
 		{"white space", `{"properties":{"a":` + list + `}}`,
 			"{ \"a\" : null ,\n \"b\" : [ 1 , null ] }", `{"a":[],"b":[1,null]}`},
-		{"items beside alternatives", `{"oneOf":[{"type":"array"},{"type":"null"}],"items":{"properties":{"l":` + list + `},"required":["l"]}}`,
+		{"items beside alternatives",
+			`{"oneOf":[{"type":"array"},{"type":"null"}],"items":{"properties":{"l":` + list + `},"required":["l"]}}`,
 			`[{"l":null}]`, `[{"l":[]}]`},
-		{"a property of a reference", `{"properties":{"x":{"$ref":"#/$defs/o","properties":{"b":` + list + `}},"y":{"$ref":"#/$defs/o"}},` +
+		{"a property of a reference", `{"properties":{"x":{"$ref":"#/$defs/o","properties":{"b":` +
+			list + `}},"y":{"$ref":"#/$defs/o"}},` +
 			`"$defs":{"o":{"type":"object","properties":{"a":` + list + `}}}}`,
-			`{"x":{"a":null,"b":null},"y":{"a":null,"b":null}}`, `{"x":{"a":[],"b":[]},"y":{"a":[],"b":null}}`},
+			`{"x":{"a":null,"b":null},"y":{"a":null,"b":null}}`,
+			`{"x":{"a":[],"b":[]},"y":{"a":[],"b":null}}`},
 		{"numbers and literals", `{"items":{"type":"array"}}`, `[1.5e3,true,false,null]`, `[1.5e3,true,false,[]]`},
 		{"no null", list, `["a"]`, `["a"]`},
 	} {
@@ -89,10 +92,12 @@ func TestOnlyKeepsThePropertiesOfClosedObjects(t *testing.T) {
 		{"null", `{"anyOf":[` + a + `,{"type":"null"}]}`, `null`, `null`},
 		{"a list", `{"type":"array","items":` + a + `}`, `[{"x":1},{"a":1,"x":1}]`, `[{},{"a":1}]`},
 		{"a map", `{"type":"object","additionalProperties":` + a + `}`, `{"x":{"x":1}}`, `{"x":{}}`},
-		{"a map of integers", `{"type":"object","patternProperties":{"^[0-9]+$":` + a + `},` + closed + `}`,
+		{"a map of integers", `{"type":"object","patternProperties":{"^[0-9]+$":` + a + `},` +
+			closed + `}`,
 			`{"1":{"x":1,"a":1}}`, `{"1":{"a":1}}`},
 		{"a name with an escape", a, `{"\u0061":1,"\u0078":2}`, `{"\u0061":1}`},
-		{"a list that is nil", `{"type":"object","properties":{"a":{"type":"array"}},` + closed + `,"required":["a"]}`,
+		{"a list that is nil", `{"type":"object","properties":{"a":{"type":"array"}},` + closed +
+			`,"required":["a"]}`,
 			`{"x":null,"a":null}`, `{"a":[]}`},
 		{"a recursive type", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` +
 			`"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]},"kids":{"type":"array","items":{"$ref":"#/$defs/n"}}},` +
@@ -101,26 +106,34 @@ func TestOnlyKeepsThePropertiesOfClosedObjects(t *testing.T) {
 			`{"next":{"next":{"next":null},"kids":[{}]}}`},
 		{"items beside alternatives", `{"oneOf":[{"type":"array"},{"type":"null"}],"items":` + a + `}`,
 			`[{"x":1,"a":1}]`, `[{"a":1}]`},
-		{"prefix items beside alternatives", `{"anyOf":[{"type":"array"},{"type":"null"}],"prefixItems":[` + a + `]}`,
+		{"prefix items beside alternatives",
+			`{"anyOf":[{"type":"array"},{"type":"null"}],"prefixItems":[` + a + `]}`,
 			`[{"x":1},{"x":1}]`, `[{},{"x":1}]`},
-		{"a map beside alternatives", `{"oneOf":[{"type":"object"},{"type":"null"}],"additionalProperties":` + a + `}`,
+		{"a map beside alternatives",
+			`{"oneOf":[{"type":"object"},{"type":"null"}],"additionalProperties":` + a + `}`,
 			`{"x":{"x":1}}`, `{"x":{}}`},
 		{"a map of integers beside alternatives", `{"oneOf":[{"type":"object"},{"type":"null"}],` +
 			`"patternProperties":{"^[0-9]+$":` + a + `},` + closed + `}`, `{"1":{"x":1}}`, `{"1":{}}`},
-		{"no properties beside alternatives", `{"oneOf":[{"type":"object"},{"type":"null"}],"properties":{},` + closed + `}`,
+		{"no properties beside alternatives",
+			`{"oneOf":[{"type":"object"},{"type":"null"}],"properties":{},` + closed + `}`,
 			`{"x":1}`, `{}`},
-		{"a reference beside alternatives", `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` +
-			`"next":{"$ref":"#/$defs/n","oneOf":[{"type":"object"},{"type":"null"}]}},` + closed + `}}}`,
+		{"a reference beside alternatives",
+			`{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` +
+				`"next":{"$ref":"#/$defs/n","oneOf":[{"type":"object"},{"type":"null"}]}},` + closed + `}}}`,
 			`{"next":{"x":1,"next":{"x":1,"next":null}}}`, `{"next":{"next":{"next":null}}}`},
-		{"groups of required properties", `{"type":"object","properties":{"a":` + a + `,"b":` + a + `},` + closed +
+		{"groups of required properties", `{"type":"object","properties":{"a":` + a + `,"b":` + a +
+			`},` + closed +
 			`,"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"x":1,"a":{"x":1}}`, `{"a":{}}`},
 		{"parts of allOf", `{"allOf":[{"properties":{"a":{}}},{"properties":{"a":` + a + `}}]}`,
 			`{"a":{"x":1}}`, `{"a":{}}`},
-		{"parts of allOf, one a map", `{"allOf":[{"properties":{"a":{}}},{"additionalProperties":` + a + `}]}`,
+		{"parts of allOf, one a map", `{"allOf":[{"properties":{"a":{}}},{"additionalProperties":` +
+			a + `}]}`,
 			`{"a":{"x":1}}`, `{"a":{}}`},
-		{"parts of allOf, one with a pattern", `{"allOf":[{"properties":{"a":{}}},{"patternProperties":{"^a$":` + a + `}}]}`,
+		{"parts of allOf, one with a pattern",
+			`{"allOf":[{"properties":{"a":{}}},{"patternProperties":{"^a$":` + a + `}}]}`,
 			`{"a":{"x":1}}`, `{"a":{}}`},
-		{"parts of allOf, one closed", `{"allOf":[{"properties":{"x":{}}},` + a + `]}`, `{"x":1,"a":1}`, `{"a":1}`},
+		{"parts of allOf, one closed", `{"allOf":[{"properties":{"x":{}}},` + a + `]}`,
+			`{"x":1,"a":1}`, `{"a":1}`},
 		{"several alternatives of scalars", `{"anyOf":[` + a + `,{"type":"string"}]}`, `"x"`, `"x"`},
 	} {
 		shape, err := decode.ParseShape(test.schema)
@@ -145,7 +158,8 @@ func TestOnlyRefusesValuesThatTheSchemaDoesNotDescribe(t *testing.T) {
 		{`{"anyOf":[{"type":"object"},{"type":"array"}],"items":` + a + `}`, `[{"x":1}]`},
 		{`{"oneOf":[{"properties":{"a":` + a + `}},{"required":["b"]}]}`, `{"a":{"x":1}}`},
 		{`{"oneOf":[{"anyOf":[` + a + `,` + a + `]},{"type":"null"}]}`, `{"x":1}`},
-		{`{"properties":{"b":{"anyOf":[{"$ref":"#/$defs/a"},{"items":{}}]}},"$defs":{"a":` + a + `}}`, `{"b":{"x":1}}`},
+		{`{"properties":{"b":{"anyOf":[{"$ref":"#/$defs/a"},{"items":{}}]}},"$defs":{"a":` + a +
+			`}}`, `{"b":{"x":1}}`},
 		{`{"patternProperties":{"^a":` + a + `,"^b":{}},"additionalProperties":false}`, `{"a":{"x":1}}`},
 		{`{"type":"string"}`, `{"x":1}`},
 		{`{"items":` + a + `,"type":"object"}`, `[{"x":1}]`},
@@ -216,7 +230,8 @@ func drawSchema(t *rapid.T, depth int) map[string]any {
 		return list
 	}
 	ref := func() map[string]any {
-		return map[string]any{"$ref": "#/$defs/" + rapid.SampledFrom([]string{"0", "1", "2"}).Draw(t, "ref")}
+		return map[string]any{"$ref": "#/$defs/" + rapid.SampledFrom([]string{"0", "1",
+			"2"}).Draw(t, "ref")}
 	}
 	s := map[string]any{}
 	switch kind := rapid.IntRange(0, 9).Draw(t, "schema"); {

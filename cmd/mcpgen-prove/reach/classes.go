@@ -165,8 +165,8 @@ func computes(pkg string) bool {
 // they are handed. All others keep values from earlier calls.
 var callers = strings.Fields(`bufio bytes cmp compress/flate compress/gzip compress/zlib
 	container/heap crypto/tls encoding/asn1 encoding/base64 encoding/binary encoding/csv encoding/hex
-	encoding/json encoding/xml errors fmt io io/fs io/ioutil log log/slog mime/multipart reflect slices sort
-	strings text/tabwriter`)
+	encoding/json encoding/xml errors fmt io io/fs io/ioutil log log/slog mime/multipart
+	reflect slices sort strings text/tabwriter`)
 
 // capabilities maps the classes of capslock to code capabilities. capabilities= does not cover the
 // state of the process and the system, such as environment and working directory. It does not cover

@@ -81,7 +81,8 @@ var readers = map[string]string{
 func TestWhatIsNamedIsThere(t *testing.T) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports},
-		"os", "net/http", "database/sql", "encoding/gob", "html/template", "plugin", "reflect", "text/template", grantPath, sandboxPath)
+		"os", "net/http", "database/sql", "encoding/gob", "html/template", "plugin", "reflect",
+		"text/template", grantPath, sandboxPath)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,9 @@ func graphOf(root *packages.Package) *graph {
 	})
 	prog, _ := ssautil.AllPackages([]*packages.Package{root}, ssa.InstantiateGenerics)
 	prog.Build()
-	g.flow = newFlow(prog, func(f *ssa.Function) bool { return !g.trusted(f) && !serves(packagePath(f)) })
+	g.flow = newFlow(prog, func(f *ssa.Function) bool {
+		return !g.trusted(f) && !serves(packagePath(f))
+	})
 	all := prog.AllPackages()
 	slices.SortFunc(all, func(a, b *ssa.Package) int {
 		return strings.Compare(a.Pkg.Path(), b.Pkg.Path())

@@ -149,7 +149,8 @@ func (w *walk) call(f *ssa.Function, site ssa.CallInstruction, standard bool) {
 	if capability := interfaces[declared]; capability != "" {
 		w.note(capability, "", common.Method.FullName(), call{f, site.Pos()})
 	}
-	if iface, ok := common.Value.Type().Underlying().(*types.Interface); ok && len(callees) == 0 && open {
+	if iface, ok := common.Value.Type().Underlying().(*types.Interface); ok &&
+		len(callees) == 0 && open {
 		callees = w.implementers(iface, common.Method.Name())
 		open = len(callees) == 0 || held.Has(lost)
 	}
@@ -421,7 +422,8 @@ func (g *graph) called(as, of types.Type) []*ssa.Function {
 	}
 	add(of, names)
 	if iface.NumMethods() == 0 {
-		g.parts(of, map[types.Type]bool{}, func(f *types.Var) bool { return f.Exported() || f.Embedded() },
+		g.parts(of, map[types.Type]bool{},
+			func(f *types.Var) bool { return f.Exported() || f.Embedded() },
 			func(int) {}, func(t types.Type) bool {
 				if !types.IsInterface(t) {
 					add(types.NewPointer(t), encoders)

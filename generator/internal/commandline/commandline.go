@@ -27,8 +27,8 @@ var ErrFindings = errors.New("findings")
 // repositoryVariables are the variables of git that name a repository or a part of one, as
 // git rev-parse --local-env-vars has them. Git sets them in hooks: in a linked worktree, GIT_DIR
 // without GIT_WORK_TREE makes each folder the root. Left out are variables with settings, such as
-// GIT_CONFIG_COUNT: private modules may need them. In a pre-receive hook, GIT_QUARANTINE_PATH is set,
-// and the pushed commits are where the variables of objects point.
+// GIT_CONFIG_COUNT: private modules may need them. In a pre-receive hook, GIT_QUARANTINE_PATH is
+// set, and the pushed commits are where the variables of objects point.
 var repositoryVariables = []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR",
 	"GIT_CONFIG", "GIT_DIR", "GIT_GRAFT_FILE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE",
 	"GIT_INTERNAL_SUPER_PREFIX", "GIT_NO_REPLACE_OBJECTS", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX",

@@ -69,7 +69,8 @@ func withinBound(inner, outer string) bool {
 	inner, isGrant := strings.CutPrefix(inner, "grant ")
 	outer, areGrants := strings.CutPrefix(outer, "grant ")
 	i, o := cutGrant(inner), cutGrant(outer)
-	if !isGrant || !areGrants || i.kind != o.kind || i.argument != o.argument || i.within == "" || o.within == "" {
+	if !isGrant || !areGrants || i.kind != o.kind || i.argument != o.argument ||
+		i.within == "" || o.within == "" {
 		return false
 	}
 	less, err1 := grants.Parse(i.kind, i.within)

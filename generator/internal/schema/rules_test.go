@@ -291,7 +291,8 @@ func TestLinesForOtherToolsAreNoDescription(t *testing.T) {
 	for _, line := range []string{"An @Summary within", "ask team@example.com", "host:port of it",
 		"key:value pairs", "https://example.com/x", "go: see below", "swagger: a format",
 		"Example: 7", "Required: a name", "the godoc", "No nolint here", "C++ and more", "+1 is more",
-		"in: the box", "in: query", "required: true", "Read only: true", "lint: no", "@", "@here or @channel", "@handle of the user.",
+		"in: the box", "in: query", "required: true", "Read only: true", "lint: no", "@",
+		"@here or @channel", "@handle of the user.",
 		"+Inf degrees", "+UK prefix", "Patch:\n\n\t-old\n\t+new", "Code:\n\n\t@cache\n\tdef f()"} {
 		if got := Description(line); got != line {
 			t.Errorf("%q: %q", line, got)

@@ -12,7 +12,11 @@ require (
 	golang.org/x/tools v0.52.0
 )
 
-require github.com/mcpgen/mcpgen v0.0.0 // indirect
+require (
+	github.com/dave/jennifer v1.7.1 // indirect
+	github.com/mcpgen/mcpgen v0.0.0 // indirect
+	github.com/rogpeppe/go-internal v1.16.0 // indirect
+)
 
 require (
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

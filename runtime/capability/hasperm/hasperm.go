@@ -49,7 +49,8 @@ var (
 func New(o Options) (*Source, error) {
 	view, err := url.Parse(o.URL)
 	if err != nil || view.Host == "" ||
-		view.Scheme != "https" && (view.Scheme != "http" || !loopback(view.Hostname())) || view.User != nil || view.RawQuery != "" || view.Fragment != "" {
+		view.Scheme != "https" && (view.Scheme != "http" || !loopback(view.Hostname())) ||
+		view.User != nil || view.RawQuery != "" || view.Fragment != "" {
 		return nil, errors.New("hasperm: Options.URL is not the URL of the view: write a URL of " +
 			"https, or of http on a loopback address, without a user, a query and a fragment")
 	}

@@ -35,7 +35,8 @@ func serve(t *testing.T, status int, body string) (*hasperm.Source, *http.Reques
 }
 
 func TestOneRequestHasTheUserAndTheToken(t *testing.T) {
-	source, last := serve(t, 200, `{"id":"7","name":"ada b/../c&user=root","permissions":["dcim.view_device"]}`)
+	source, last := serve(t, 200,
+		`{"id":"7","name":"ada b/../c&user=root","permissions":["dcim.view_device"]}`)
 	set, err := source.Capabilities(t.Context(), ada)
 	if err != nil || !set.Has("dcim.view_device") || set.Has("dcim.add_device") {
 		t.Errorf("%+v, %v", set, err)
@@ -60,18 +61,19 @@ func TestOtherRepliesGiveNothing(t *testing.T) {
 		status int
 		body   string
 	}{
-		"no user":         {404, ""},
-		"another token":   {401, ""},
-		"a redirect":      {302, ""},
-		"a failure":       {500, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]}`},
-		"a login page":    {200, "<html>"},
-		"no JSON object":  {200, "[]"},
-		"no id":           {200, `{"name":"ada b/../c&user=root","permissions":["a.b"]}`},
-		"no name":         {200, `{"id":"7","permissions":["a.b"]}`},
-		"another case":    {200, `{"id":"7","name":"Ada b/../c&user=root","permissions":["a.b"]}`},
-		"a half reply":    {200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]`},
-		"other types":     {200, `{"id":"7","name":"ada b/../c&user=root","permissions":[["a.b"]]}`},
-		"a reply of 2 MB": {200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"],"x":"` + strings.Repeat("x", 2<<20) + `"}`},
+		"no user":        {404, ""},
+		"another token":  {401, ""},
+		"a redirect":     {302, ""},
+		"a failure":      {500, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]}`},
+		"a login page":   {200, "<html>"},
+		"no JSON object": {200, "[]"},
+		"no id":          {200, `{"name":"ada b/../c&user=root","permissions":["a.b"]}`},
+		"no name":        {200, `{"id":"7","permissions":["a.b"]}`},
+		"another case":   {200, `{"id":"7","name":"Ada b/../c&user=root","permissions":["a.b"]}`},
+		"a half reply":   {200, `{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"]`},
+		"other types":    {200, `{"id":"7","name":"ada b/../c&user=root","permissions":[["a.b"]]}`},
+		"a reply of 2 MB": {200,
+			`{"id":"7","name":"ada b/../c&user=root","permissions":["a.b"],"x":"` + strings.Repeat("x", 2<<20) + `"}`},
 	} {
 		source, last := serve(t, test.status, test.body)
 		set, err := source.Capabilities(t.Context(), ada)
@@ -99,7 +101,8 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		{Token: token}, {URL: "netops.example/mcp", Token: token},
 		{URL: "ftp://netops.example/mcp", Token: token}, {URL: view + "?x=1", Token: token},
 		{URL: view + "#x", Token: token},
-		{URL: "http://netops.example/mcp", Token: token}, {URL: "http://10.0.0.1/mcp", Token: token}, {URL: "https://a:b@netops.example/mcp", Token: token}} {
+		{URL: "http://netops.example/mcp", Token: token}, {URL: "http://10.0.0.1/mcp",
+			Token: token}, {URL: "https://a:b@netops.example/mcp", Token: token}} {
 		if _, err := hasperm.New(o); err == nil || strings.Contains(err.Error(), token) {
 			t.Errorf("%+v: %v", o, err)
 		}

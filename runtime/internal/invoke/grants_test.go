@@ -227,7 +227,8 @@ func TestCallsStayWithinTheBoundsOfTheirTool(t *testing.T) {
 		}
 	}
 	allow[0].Within = "../x"
-	if _, err := NewTool(toolset.Tool{Name: "t", Allow: allow, Call: tool.Call}, Schemas{}); err == nil ||
+	if _, err := NewTool(toolset.Tool{Name: "t", Allow: allow, Call: tool.Call},
+		Schemas{}); err == nil ||
 		!strings.Contains(err.Error(), "the bound of path") {
 		t.Errorf("a pattern that is not valid: %v", err)
 	}

@@ -43,7 +43,8 @@ func TestOutputsAreEncodedOnce(t *testing.T) {
 		{structured.AsIs, schema, false, `{"a":[]}`}, {structured.AsIs, closed, false, `{"a":null}`},
 		{structured.AsIs, closed, true, `{}`}, {structured.InResult, closed, true, `{"result":{}}`},
 	} {
-		if c, err := EncodeContent(out, test.schema, test.only, test.form); err != nil || string(c.JSON) != test.want {
+		if c, err := EncodeContent(out, test.schema, test.only, test.form); err != nil ||
+			string(c.JSON) != test.want {
 			t.Errorf("%s %v, want %s", c.JSON, err, test.want)
 		}
 	}

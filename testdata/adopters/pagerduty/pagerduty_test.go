@@ -264,7 +264,8 @@ func TestPaths(t *testing.T) {
 		if !strings.Contains(c.arguments, `"P1"`) {
 			continue
 		}
-		for _, id := range []string{"", "..", "P1/notes", "../users/P1", "P1?x=1", "P1%2Fnotes", "P1\\n"} {
+		for _, id := range []string{"", "..", "P1/notes", "../users/P1", "P1?x=1", "P1%2Fnotes",
+			"P1\\n"} {
 			arguments := strings.ReplaceAll(c.arguments, `"P1"`, `"`+id+`"`)
 			got := call(t, session, c.tool, arguments)
 			if !got.IsError || !strings.Contains(mcptest.Text(got), "does not match the pattern") {

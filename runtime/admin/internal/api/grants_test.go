@@ -139,7 +139,8 @@ func TestGrantsAndRevocationsNeedNoReason(t *testing.T) {
 			body := `{"issuer":"https://id.example","client":"member's client","type":"file.read",` +
 				`"resource":"docs/a.md"` + reason
 			got := w.send("root", "POST", adminGrants, body+`,"restricted":false}`)
-			if got.status != 201 || got.field("reason") != "" || w.mayRead("member", "docs/a.md") != "allowed" {
+			if got.status != 201 || got.field("reason") != "" || w.mayRead("member",
+				"docs/a.md") != "allowed" {
 				t.Error(got)
 			}
 			gone := decoded[api.Revoked](w, w.send("root", "POST", adminGrants+"/revoke", body+`}`))

@@ -50,7 +50,10 @@ var Sink io.Writer = bufio.NewWriter(sink{})
 
 type tripper struct{}
 
-func (tripper) RoundTrip(*http.Request) (*http.Response, error) { return nil, exec.Command("x").Run() }
+func (tripper) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil,
+		exec.Command("x").Run()
+}
 
 // Client has a transport that starts programs.
 var Client = &http.Client{Transport: tripper{}}

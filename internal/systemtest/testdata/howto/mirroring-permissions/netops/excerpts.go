@@ -1,8 +1,6 @@
 package netops
 
 import (
-	"net/http"
-
 	"example.com/howto/mirroring-permissions/dcim"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -29,12 +27,4 @@ func mirrored(verify identity.Verifier, adapter capability.Source) (*runtime.Ser
 		},
 	}, dcim.Toolset())
 	return server, err
-}
-
-func overHTTP(token string) runtime.Options {
-	return runtime.Options{
-		Host: runtime.HostOptions{
-			Source: endpoint{"https://netops.example/mcp/permissions/", token, http.DefaultClient},
-		},
-	}
 }
