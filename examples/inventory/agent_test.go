@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -29,30 +32,78 @@ func agentWorld(t testing.TB, change func(*settings)) *world {
 	})
 }
 
+// boundedWorld has the agent as a client of an administrator, with the boundary of the example. The
+// host is that of the demonstration, or none.
+func boundedWorld(t testing.TB, hosted bool) *world {
+	t.Helper()
+	text, err := os.ReadFile("boundaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWorld(t, &testdb.Database{File: demonstration(t)}, host{},
+		map[string]claims{"dns-agent": of("ada", "Admin")}, func(s *settings) {
+			if !hosted {
+				s.django = none
+			}
+			s.boundaries = filepath.Join(t.TempDir(), "boundaries.yaml")
+			text = bytes.Replace(text, []byte("issuer: host"), []byte("issuer: "+s.issuer), 1)
+			if err := os.WriteFile(s.boundaries, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+}
+
+// eachAgent runs a test for the agent with permissions of its own, and with a boundary.
+func eachAgent(t *testing.T, test func(*testing.T, *world)) {
+	t.Run("permissions", func(t *testing.T) { test(t, agentWorld(t, func(*settings) {})) })
+	t.Run("boundary", func(t *testing.T) { test(t, boundedWorld(t, true)) })
+	t.Run("boundary without a host", func(t *testing.T) { test(t, boundedWorld(t, false)) })
+}
+
+// granted are the tools of its task.
+var granted = []string{"get_dns_record", "list_dns_records", "rename_device"}
+
 func TestAgentListsExactlyWhatItsTaskNeeds(t *testing.T) {
-	w := agentWorld(t, func(*settings) {})
-	for _, era := range eras {
-		c := w.connect(w.token("dns-agent"), era)
-		for kind, lists := range map[string][2][]string{
-			"tools":     {c.tools(), {"get_dns_record", "list_dns_records", "rename_device"}},
-			"prompts":   {c.prompts(), {"reconcile_dns"}},
-			"resources": {c.resources(), {"inventory://zones/{zone}"}},
-		} {
-			if !slices.Equal(lists[0], lists[1]) {
-				t.Errorf("%s: it lists %s %q, want %q", era, kind, lists[0], lists[1])
+	eachAgent(t, func(t *testing.T, w *world) {
+		for _, era := range eras {
+			c := w.connect(w.token("dns-agent"), era)
+			for kind, lists := range map[string][2][]string{
+				"tools":     {c.tools(), granted},
+				"prompts":   {c.prompts(), {"reconcile_dns"}},
+				"resources": {c.resources(), {"inventory://zones/{zone}"}},
+			} {
+				if !slices.Equal(lists[0], lists[1]) {
+					t.Errorf("%s: it lists %s %q, want %q", era, kind, lists[0], lists[1])
+				}
+			}
+			for _, name := range c.tools() {
+				if err := c.use("tool", name, tools[name].ask); err != nil {
+					t.Errorf("%s: %s: %v", era, name, err)
+				}
 			}
 		}
-		for _, name := range c.tools() {
-			if err := c.use("tool", name, tools[name].ask); err != nil {
-				t.Errorf("%s: %s: %v", era, name, err)
+	})
+}
+
+// TestBoundaryHoldsOverStdio serves the file of the example as it is. A client without a boundary
+// may use public tools, of which there are none.
+func TestBoundaryHoldsOverStdio(t *testing.T) {
+	file := demonstration(t)
+	for _, django := range []string{"sqlite:" + file, none} {
+		for as, want := range map[string][]string{"dns-agent": granted, "ada": {}} {
+			c := stdio(t, "-as", as, "-role", "Admin", "-db", file, "-django", django, "-boundaries",
+				"boundaries.yaml")
+			if got := c.tools(); !slices.Equal(got, want) {
+				t.Errorf("%s, -django %s: %q, want %q", as, django, got, want)
 			}
 		}
 	}
 }
 
 // TestWhatIsHiddenIsByteForByteUnknown compares whole answers: status, headers and body.
-func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) {
-	w := agentWorld(t, func(*settings) {})
+func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) { eachAgent(t, hiddenIsUnknown) }
+
+func hiddenIsUnknown(t *testing.T, w *world) {
 	django := userPermissions{Active: true, Has: task}
 	token := w.token("dns-agent")
 	compared := 0
