@@ -1,4 +1,4 @@
-// Command demo prints what each caller's tool list contains, and four properties of mcpgen. It
+// Command demo prints what each caller's tool list contains, and five properties of mcpgen. It
 // serves the toolsets of examples/team and examples/workspace without their databases, since it
 // calls no tool that needs one, and runs the commands go and mcpgen. It runs at the root of the
 // repository.
@@ -33,6 +33,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/permissionrequest"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -70,7 +71,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	d := demo{ctx, w, mcpgen, dir}
-	for _, show := range []func() error{d.team, d.stale, d.workspace} {
+	for _, show := range []func() error{d.team, d.stale, d.workspace, d.agent} {
 		if err := show(); err != nil {
 			return err
 		}
@@ -388,6 +389,50 @@ func (d demo) workspace() (err error) {
 	}
 	fmt.Fprintf(d, "   $ %s\n", command)
 	d.indented(out)
+	return nil
+}
+
+// boundaries are those of property 5, by client.
+type boundaries map[string]boundary.Boundary
+
+// Boundary implements [boundary.Source].
+func (b boundaries) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	found, ok := b[p.Client]
+	return found, ok, nil
+}
+
+// agent serves the team to two clients of one administrator, of which one has a narrow boundary.
+func (d demo) agent() (err error) {
+	limits := boundaries{"editor": {Roles: []string{"*"}, Items: []string{"*"}},
+		"agent": {Items: []string{"tool:" + directory.ToolGetAll}}}
+	tokens := map[string]access.Principal{}
+	for client := range limits {
+		tokens["demo-"+client] = access.Principal{Issuer: "team", Subject: "ada", Client: client,
+			Roles: []string{"Admin"}}
+	}
+	url, stop, err := d.serve(runtime.Options{Access: runtime.AccessOptions{Boundaries: limits}},
+		tokens, directory.Toolset(new(directory.Directory)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	fmt.Fprintln(d, "\n5. An injected agent cannot exceed its boundary. Two clients of one Admin:")
+	for _, client := range []string{"editor", "agent"} {
+		session, err := visitor.Connect(d, visitor.HTTP(url, "demo-"+client), nil)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		tools, err := visitor.Tools(d, session)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d, "   %-6s items %s\n          lists %s\n", client, limits[client].Items, tools)
+		if client == "agent" {
+			fmt.Fprintf(d, "          calls %s: %s\n", directory.ToolPromoteToManager,
+				visitor.Call(d, session, directory.ToolPromoteToManager, map[string]int{"id": 1}))
+		}
+	}
 	return nil
 }
 
