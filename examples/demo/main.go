@@ -119,15 +119,9 @@ func (d demo) team() (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	fmt.Fprintln(d, "The tools that each caller lists (examples/team):")
 	for _, c := range callers {
-		session, err := visitor.Connect(d, visitor.HTTP(url, c.token), nil)
-		if err != nil {
+		if err := d.lists(c.role, url, c.token); err != nil {
 			return err
 		}
-		tools, err := visitor.Tools(d, session)
-		if err = errors.Join(err, session.Close()); err != nil {
-			return err
-		}
-		fmt.Fprintf(d, "  %-9s %s\n", c.role, tools)
 	}
 
 	fmt.Fprintln(d, "\n1. A Viewer calls a hidden tool and a tool that does not exist, over HTTP:")
@@ -150,6 +144,17 @@ func (d demo) team() (err error) {
 	fmt.Fprintln(d, "   Apart from the name: equal status, headers (without Date) and body.")
 	fmt.Fprintln(d)
 	return nil
+}
+
+// lists prints the tool list of a caller.
+func (d demo) lists(caller, url, token string) error {
+	session, err := visitor.Connect(d, visitor.HTTP(url, token), nil)
+	if err != nil {
+		return err
+	}
+	tools, err := visitor.Tools(d, session)
+	fmt.Fprintf(d, "  %-9s %s\n", caller, tools)
+	return errors.Join(err, session.Close())
 }
 
 type response struct {
@@ -416,24 +421,17 @@ func (d demo) agent() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	fmt.Fprintln(d, "\n5. An injected agent cannot exceed its boundary. Two clients of one Admin:")
+	fmt.Fprintf(d, "\n5. An injected agent of an Admin cannot exceed its boundary, %s. "+
+		"The Admin's clients:\n", limits["agent"].Items[0])
 	for _, client := range []string{"editor", "agent"} {
-		session, err := visitor.Connect(d, visitor.HTTP(url, "demo-"+client), nil)
-		if err != nil {
+		fmt.Fprint(d, " ")
+		if err := d.lists(client, url, "demo-"+client); err != nil {
 			return err
-		}
-		defer session.Close()
-		tools, err := visitor.Tools(d, session)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(d, "   %-6s items %s\n          lists %s\n", client, limits[client].Items, tools)
-		if client == "agent" {
-			fmt.Fprintf(d, "          calls %s: %s\n", directory.ToolPromoteToManager,
-				visitor.Call(d, session, directory.ToolPromoteToManager, map[string]int{"id": 1}))
 		}
 	}
-	return nil
+	r, err := d.post(url, "demo-agent", directory.ToolUpdate)
+	fmt.Fprintf(d, "   The agent calls %s:\n   %d %s\n", directory.ToolUpdate, r.status, r.body)
+	return err
 }
 
 // indented prints lines that contain one of the parts, or all lines.
