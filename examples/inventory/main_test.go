@@ -236,6 +236,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-http x -issuer https://login": "-http needs " +
 			"-user-claim, the claim of a token that names the user of the host, or -client",
 		"-http nonsense -user-claim u -issuer https://login": "nonsense",
+		"-http nonsense -django none -issuer https://login":  "nonsense",
 		"-http :0 -user-claim u -issuer https://login": "needs -audience: " +
 			"the URL of the server as clients write it, such as https://NAME/mcp",
 		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login": "-issuer " +
