@@ -27,6 +27,18 @@ var builds = []struct {
 	{"always", "", map[string]string{"b.go": "//go:build extra || !extra\n\npackage p\n\n" +
 		buildTool}},
 	{"cgo", "MCP022", map[string]string{"b.go": "package p\n\nimport \"C\"\n\n" + buildTool}},
+	{"a comment before a constraint", "",
+		map[string]string{"b.go": "/* x */ //go:build extra\n\npackage p\n\n" + buildTool}},
+	{"a syntax error of no build", "", map[string]string{"b.go": "package p\n\n" + buildTool,
+		"c.go": "//go:build ignore && extra\n\npackage p\n\nfunc {\n",
+		"d.go": "//go:build ignore\n\nno code\n", "e_linux.go": "//go:build windows\n\n"}},
+	{"a syntax error of one system", "MCP026",
+		map[string]string{"b.go": "package p\n\n" + buildTool, "c_windows.go": "package p\n\nfunc {\n"}},
+	{"a directive of no build", "MCP022",
+		map[string]string{"b.go": "//go:build ignore\n\npackage p\n\n" + buildTool}},
+	{"a length of no build", "", map[string]string{
+		"b.go": "package p\n\nconst N = 1\n\ntype In struct{ A [N]int }\n\n" + useIn,
+		"c.go": "//go:build ignore\n\npackage p\n\nconst N = 2\n"}},
 	{"constants", "MCP022", map[string]string{
 		"b.go": "package p\n\ntype Kind string\n\n//mcp:tool public\n" +
 			"func Use(ctx context.Context, kind Kind) error { return nil }\n",
@@ -106,6 +118,35 @@ const M = N + 1
 //mcp:tool public
 func Use(ctx context.Context, l [M]int) error { return nil }
 `, `const N = 1`, `const N = 2`)},
+	{"the length of a variable", "MCP022", onSystems(`type In struct{ A [len(names)]int }
+
+`+useIn, `var names = [...]string{"a"}`, `var names = [...]string{"a", "b"}`)},
+	{"the length of a variable by its type", "MCP022", onSystems(`type In struct{ A [M]int }
+
+const M = len(names)
+
+var names [N]string
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"the length of a variable by a key", "MCP022", onSystems(`type In struct{ A [len(names)]int }
+
+var names = &[...]string{N: "a"}
+
+`+useIn, `const N = 1`, `const N = 2`)},
+	{"the length of a result", "", onSystems(`type In struct{ A [len(names)]int }
+
+var n, names = call()
+
+func call() (int, [2]int) { return 0, [2]int{} }
+
+`+useIn, ``, ``)},
+	{"the elements of a variable", "", onSystems(`type In struct{ A [len(names)]int }
+
+var names = [...]string{0: N, 1: other}
+
+var other = "b"
+
+`+useIn, `const N = "a"`, `const N = "b"`)},
 	{"a length from another package", "MCP022", map[string]string{
 		"b.go": "package p\n\nimport \"./c\"\n\ntype In struct{ A [c.N]int }\n\n" +
 			strings.Replace(useIn, "ctx context.Context, ", "ctx c.Context, ", 1),

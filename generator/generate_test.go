@@ -183,6 +183,11 @@ func TestRunsForEditedPackages(t *testing.T) {
 				"package main\n\nimport \"example.com/scratch/testdata/fox\"\n\nvar _ = fox.Make\n"},
 			{"testdata/fox/fox.go", "package fox", "package fox // again"},
 			{"main.go", "", "package main\n"},
+			{"testdata/fox/fox.go", "name=makefox", "name=foxes"},
+			{"os_plan9.go", "",
+				"package main\n\nimport _ \"example.com/scratch/testdata/fox\"\n"},
+			{"testdata/fox/fox.go", "name=foxes", "name=makefox"},
+			{"os_plan9.go", "", "package main\n"},
 			{"testdata/fox/fox.go", "", strings.ReplaceAll(created, "NAME", "ant")},
 		} {
 			m.apply(e)
@@ -417,5 +422,44 @@ func TestPublishedNumbersAreKeptByEveryClient(t *testing.T) {
 	})
 	if err != nil || schemas < 80 {
 		t.Errorf("%d schemas, %v", schemas, err)
+	}
+}
+
+// Files that version control or an editor has rewritten with other line ends are ours, and keep
+// these line ends.
+func TestGeneratedFilesKeepLineEnds(t *testing.T) {
+	m := newModule(t)
+	rewritten := 0
+	for path, text := range tree(t, m.dir) {
+		if _, written := m.original[path]; written || strings.Contains(text, "\r") {
+			continue
+		}
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+		if filepath.Ext(path) != ".json" {
+			text = "\ufeff" + text
+		}
+		put(t, filepath.Join(m.dir, path), text)
+		rewritten++
+	}
+	if o := generate(t, m.dir, "true"); o.err != "" || o.diagnostics != "[]" || len(o.changed) > 0 {
+		t.Fatalf("of %d files: %+v", rewritten, o)
+	}
+	for _, name := range names {
+		path := filepath.Join(m.dir, name, name+".go")
+		text := m.original[name+"/"+name+".go"]
+		put(t, path, strings.Replace(text, "minrole=Member", "minrole=Admin", 1))
+	}
+	o := generate(t, m.dir, "true")
+	if o.err != "" || o.diagnostics != "[]" || len(o.changed) < len(names)*3 {
+		t.Fatalf("of %d files: %+v", rewritten, o)
+	}
+	for _, path := range o.changed {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		marked := strings.HasPrefix(string(text), "\ufeff")
+		if marked != (filepath.Ext(path) != ".json") ||
+			strings.Count(string(text), "\r\n") != strings.Count(string(text), "\n") {
+			t.Errorf("%s has other line ends: %q", path, text[:min(len(text), 200)])
+		}
 	}
 }

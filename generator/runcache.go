@@ -118,7 +118,7 @@ func cacheable(
 		p := runcache.Package{Dir: root.Dir, Uses: root.Named}
 		for _, used := range program.Imports(root)[1:] {
 			if used.Local {
-				p.Uses = append(p.Uses, used.Dir)
+				p.Uses = append(append(p.Uses, used.Dir), used.Named...)
 			}
 		}
 		var outline *check.Outline

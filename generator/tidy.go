@@ -85,17 +85,31 @@ func required(dir string) (modules []string) {
 
 // unprovided returns those of packages, and of what they import, that the go command does not find:
 // a workspace or a vendor directory may have what go.mod lacks. Handlers may import a package that
-// is not found as well, which is not among them.
+// is not found as well, which is not among them. Neither is a package of the main modules, such as
+// a typed client that is not generated yet.
 func unprovided(ctx context.Context, o Options, packages []string) []string {
 	if len(packages) == 0 {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-e", "-deps",
-		"-f", "{{if and .Error (not .Dir)}}{{.ImportPath}}{{end}}", "--"}, packages...)...)
-	cmd.Dir = o.Dir
-	out, err := cmd.Output()
-	if err != nil {
-		return nil // the next build reports it
+	// It returns nothing after an error, which the next build reports.
+	list := func(args ...string) []string {
+		cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
+		cmd.Dir = o.Dir
+		out, err := cmd.Output()
+		if err != nil {
+			return nil
+		}
+		return strings.Fields(string(out))
 	}
-	return strings.Fields(string(out))
+	missing := list(append([]string{"-e", "-deps",
+		"-f", "{{if and .Error (not .Dir)}}{{.ImportPath}}{{end}}", "--"}, packages...)...)
+	if len(missing) == 0 {
+		return nil
+	}
+	modules := list("-m")
+	return slices.DeleteFunc(missing, func(path string) bool {
+		return slices.ContainsFunc(modules, func(module string) bool {
+			return strings.HasPrefix(path+"/", module+"/")
+		})
+	})
 }

@@ -64,9 +64,10 @@ func Hash(dir string, decls map[string][]string, files ...string) (string, error
 	return version + hex.EncodeToString(digest.Sum(nil)[:16]), nil
 }
 
-// Digest returns a digest of a generated file without its line ends. The compiler does not detect
-// an access rule that was edited by hand.
+// Digest returns a digest of a generated file without its line ends and its byte order mark. The
+// compiler does not detect an access rule that was edited by hand.
 func Digest(content []byte) string {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	sum := sha256.Sum256(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")))
 	return version + hex.EncodeToString(sum[:16])
 }

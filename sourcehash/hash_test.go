@@ -274,7 +274,7 @@ func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {
 		files map[string]string
 	}{
 		{"gofmt", map[string]string{"desk.go": string(formatted)}},
-		{"line ends", map[string]string{"desk.go": strings.ReplaceAll(desk, "\n", "\r\n")}},
+		{"line ends", map[string]string{"desk.go": "\ufeff" + strings.ReplaceAll(desk, "\n", "\r\n")}},
 		{"file name", map[string]string{"counter.go": desk}},
 		{"file name with a word", map[string]string{"desk_counter.go": desk}},
 		{"field of a served type", map[string]string{

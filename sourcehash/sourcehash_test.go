@@ -16,7 +16,7 @@ func TestCheckNamesTheCauseAndTheCure(t *testing.T) {
 	}{
 		"as generated": {func(*Generated, string) {}, nil},
 		"line ends": {func(_ *Generated, dir string) {
-			write(t, dir, Code, strings.ReplaceAll(code, "\n", "\r\n"))
+			write(t, dir, Code, "\ufeff"+strings.ReplaceAll(code, "\n", "\r\n"))
 		}, nil},
 		"a directive": {func(_ *Generated, dir string) {
 			write(t, dir, "desk.go", strings.Replace(desk, "minrole=Guest", "public", 1))

@@ -225,6 +225,7 @@ var mayImportBelow = map[string][]string{
 	"report": {"diag", "/internal/escape"},
 
 	"model":      {"/internal/roleorder"},
+	"builds":     {},
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
@@ -240,12 +241,12 @@ var mayImportBelow = map[string][]string{
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
-	"importer": {"directive", "ecma", "emit", "ordered", "schema", "schemafile", "writefiles",
-		"/internal/structured"},
+	"importer": {"builds", "directive", "ecma", "emit", "ordered", "schema", "schemafile",
+		"writefiles", "/internal/structured"},
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
+	"policydiff": {"builds", "/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -256,7 +257,7 @@ var mayImportBelow = map[string][]string{
 	"prove":       {"diag", "model"},
 
 	"compileguard": {"gotype", "model"},
-	"load":         {"diag", "directive", "model", "naming", "schema"},
+	"load":         {"builds", "diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
 		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/structured",
 		"/internal/uritemplate"},

@@ -238,7 +238,7 @@ var _ = findings
 	}
 	slices.Sort(got)
 	want := []string{
-		`shop.go:1: color.go:11: MCP015: Paint.Mix: func() has no JSON representation`,
+		`shop.go:1: ../color/color.go:11: MCP015: Paint.Mix: func() has no JSON representation`,
 		`shop.go:21: MCP008: "green" is not a value of the argument color of Sell`,
 	}
 	if !slices.Equal(got, want) {
@@ -368,5 +368,65 @@ func D(ctx context.Context) error { return nil }
 	}
 	if _, err := vet.Packages(t.Context(), []string{"./missing"}); err == nil {
 		t.Error("a missing package has no error")
+	}
+}
+
+// A fix keeps the ends of lines of its file, and its byte order mark.
+func TestFixesKeepLineEnds(t *testing.T) {
+	const source = `package a
+
+import "context"
+
+/* Desk has tools. */
+type Desk struct{}
+
+// A is the first.
+func (Desk) A(ctx context.Context) error { return nil }
+
+//mcp:tol minrole=Member
+func (Desk) B(ctx context.Context) error { return nil }
+
+//mcp:tool minrole=Meber\u200b
+func (Desk) C(ctx context.Context) error { return nil }
+
+//mcp:tool public
+
+const X = ` + "`1\n2`" + `
+`
+	text := strings.ReplaceAll(source, `\u200b`, "\u200b")
+	unix := strings.NewReplacer("\r\n", "\n", "\ufeff", "")
+	forms := []string{text, strings.ReplaceAll(text, "\n", "\r\n"),
+		"\ufeff" + strings.ReplaceAll(text, "\n", "\r\n")}
+	var first string
+	var dirs []string
+	for _, crlf := range forms {
+		dirs = append(dirs, loadtest.Write(t, txtar.File{Name: "a.go", Data: []byte(crlf)}))
+	}
+	for i, crlf := range forms {
+		t.Chdir(dirs[i])
+		found, err := vet.Packages(t.Context(), []string{"."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got string
+		if _, err := found.Fix(func(path string, text []byte) error {
+			got = string(text)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = got
+		}
+		want := first
+		if crlf != text {
+			want = strings.ReplaceAll(first, "\n", "\r\n")
+		}
+		if strings.HasPrefix(crlf, "\ufeff") {
+			want = "\ufeff" + want
+		}
+		if got != want || unix.Replace(got) == text {
+			t.Errorf("of %q: got %q, want %q", crlf[:20], got, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package vet
 
 import (
+	"bytes"
 	"go/ast"
 	"go/token"
 	"regexp"
@@ -121,13 +122,16 @@ func annotate(file *source, pos token.Pos) []analysis.SuggestedFix {
 	if strings.TrimSpace(indent) != "" {
 		return nil // other code is on the line
 	}
-	parting := ""
+	parting, end := "", "\n"
+	if bytes.Contains(file.text, []byte("\r\n")) {
+		end = "\r\n"
+	}
 	if doc.Text() != "" && !strings.HasPrefix(file.line(doc.List[len(doc.List)-1].Pos()), "//mcp:") {
-		parting = indent + "//\n"
+		parting = indent + "//" + end
 	}
 	insert := func(message, text string) analysis.SuggestedFix {
 		return fix(message, analysis.TextEdit{
-			Pos: line, End: line, NewText: []byte(parting + indent + text + "\n"),
+			Pos: line, End: line, NewText: []byte(parting + indent + text + end),
 		})[0]
 	}
 	return []analysis.SuggestedFix{

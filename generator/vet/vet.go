@@ -3,6 +3,7 @@
 package vet
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path/filepath"
@@ -105,10 +106,13 @@ func (r *reporter) report(d diag.Diagnostic) {
 	}
 	file := r.file(d.Pos.File)
 	if file == nil || d.Pos.Line < 1 || d.Pos.Line > file.LineCount() {
-		name := r.pkg.Files[0].Syntax.Name
+		name, place := r.pkg.Files[0].Syntax.Name, load.Short(d.Pos)
+		if rel, err := filepath.Rel(r.pkg.Dir, d.Pos.File); err == nil {
+			place = fmt.Sprintf("%s:%d", filepath.ToSlash(rel), d.Pos.Line)
+		}
 		r.pass.Report(analysis.Diagnostic{
 			Pos: name.Pos(), End: name.End(), Category: string(d.Code),
-			Message: load.Short(d.Pos) + ": " + message,
+			Message: place + ": " + message,
 		})
 		return
 	}

@@ -181,11 +181,12 @@ func (c *coder) quoted(t types.Type, s *jsonschema.Schema) (model.Codec, error) 
 		elem = types.Unalias(ptr.Elem())
 	}
 	basic, ok := elem.Underlying().(*types.Basic)
-	if ok && basic.Info()&types.IsString != 0 {
+	if !ok || basic.Info()&types.IsString != 0 {
 		return model.Codec{}, errors.New("a string option on a string")
 	}
-	if !ok || c.walker.ReadsJSON(elem) || c.walker.ReadsText(elem) {
-		return c.value(t, s)
+	if c.walker.ReadsJSON(elem) || c.walker.ReadsText(elem) {
+		return model.Codec{}, fmt.Errorf("a string option on %s, which has a method",
+			gotype.Plain(elem))
 	}
 	form := map[types.BasicInfo]string{
 		types.IsFloat: schema.NumberPattern, types.IsUnsigned: schema.UnsignedPattern,

@@ -32,7 +32,11 @@ func plan(t *testing.T, src string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	walker := schema.New(pkg, nil)
+	var source schema.Source
+	if strings.Contains(src, ",string") {
+		source = foreign{} // in a module of one's own, the option is a finding
+	}
+	walker := schema.New(pkg, source)
 	root := pkg.Scope().Lookup("Root").Type()
 	s, problems := walker.Input(root)
 	if len(problems) > 0 {
@@ -52,6 +56,15 @@ func plan(t *testing.T, src string) string {
 	}
 	return strings.TrimSuffix(b.String(), "; ")
 }
+
+// foreign is the source of a module whose types nobody can edit.
+type foreign struct{}
+
+func (foreign) TypeDoc(*types.TypeName) string        { return "" }
+func (foreign) FieldDoc(*types.Var) string            { return "" }
+func (foreign) Enum(*types.TypeName) []*types.Const   { return nil }
+func (foreign) Local(*types.Package) bool             { return false }
+func (foreign) ConditionalMethod(fn *types.Func) bool { return false }
 
 // short writes a codec: ? for null, * for each pointer, the type, and the element.
 func short(c model.Codec) string {
@@ -84,6 +97,14 @@ func TestPlans(t *testing.T) {
 		{"an own method",
 			"type T struct{}\nfunc (*T) UnmarshalJSON([]byte) error { return nil }\ntype Root struct { A T `jsonschema:\"type=string\"` }",
 			"A: p.T has its own UnmarshalJSON"},
+		{"text in a string",
+			"type T int\nfunc (*T) UnmarshalText([]byte) error { return nil }\ntype Root struct { A *T `json:\",string\"` }",
+			"A: a string option on p.T, which has a method"},
+		{"a level in a string",
+			"import \"log/slog\"\ntype Root struct { A slog.Level `json:\",string\"` }",
+			"A: a string option on slog.Level, which has a method"},
+		{"a number in a string", "type T int\ntype Root struct { A T `json:\",string\"` }",
+			"Root: A=T pattern^(0|-?[1-9][0-9]*)$"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := plan(t, test.src); got != test.want {

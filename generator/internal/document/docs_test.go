@@ -40,6 +40,7 @@ func TestDocsStandBetweenMarkers(t *testing.T) {
 		{"other text without a line end", "# Mine", "# Mine\n\n" + part("new"), "# Mine\n"},
 		{"carriage returns", "# Mine\r\n\r\n" + strings.ReplaceAll(part("old"), "\n", "\r\n") +
 			"After.\r\n", "# Mine\r\n\r\n" + part("new") + "After.\r\n", "# Mine\n\nAfter.\r\n"},
+		{"a byte order mark", "\ufeff" + part("old"), part("new"), ""},
 		{"markers spoken of", "See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n",
 			"See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n\n" + part("new"),
 			"See `<!-- mcpgen:begin -->` and `<!-- mcpgen:end -->`.\n"},

@@ -22,7 +22,7 @@ var ErrMarkers = errors.New("the markers of mcpgen do not match: keep one \"" +
 // Markers count at the start of a line only, where neither a description nor a cell of a table
 // begins.
 var (
-	beginLine = regexp.MustCompile(`(?m)^<!-- mcpgen:begin`)
+	beginLine = regexp.MustCompile(`(?m)(?:^|\A\x{FEFF})<!-- mcpgen:begin`)
 	endLine   = regexp.MustCompile(`(?m)^` + endMarker + `\r?\n?`)
 )
 

@@ -78,12 +78,12 @@ func Import(o Options) (Result, error) {
 	var exist []string
 	for i := range files {
 		files[i].Path = filepath.Join(o.Dir, filepath.FromSlash(files[i].Path))
-		old, err := os.ReadFile(files[i].Path)
+		_, err := os.Stat(files[i].Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return Result{}, err
-		case !bytes.Equal(old, files[i].Content):
+		case !writefiles.Unchanged(files[i]):
 			exist = append(exist, files[i].Path)
 		}
 	}

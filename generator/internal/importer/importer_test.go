@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -227,6 +228,13 @@ func TestImportWritesAllOrNothing(t *testing.T) {
 		t.Errorf("the second import changed %v, %v", result.Changed, err)
 	}
 	before, _ := os.ReadFile(filepath.Join(dir, importer.File))
+	before = bytes.ReplaceAll(before, []byte("\n"), []byte("\r\n"))
+	if err := os.WriteFile(filepath.Join(dir, importer.File), before, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if result, err = importer.Import(o); err != nil || len(result.Changed) > 0 {
+		t.Errorf("after a change of line ends, an import changed %v, %v", result.Changed, err)
+	}
 	o.Tools = append(o.Tools, importer.Tool{Name: "b", Input: object})
 	_, err = importer.Import(o)
 	var exist *importer.ExistError
@@ -303,5 +311,22 @@ func TestToolsWithInfiniteNumbersAreSkipped(t *testing.T) {
 		"tool out is skipped: output schema: " + fault}
 	if err != nil || !slices.Equal(result.Notes, want) || len(result.Changed) != 2 {
 		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+func TestAProgramForGoRunIsNotOfThePackage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go": "//go:build ignore && linux\n\npackage main\n\nfunc {\n",
+		"b.go": "package shop\n",
+		"c.go": "//go:build ignore\n\npackage main\n\nfunc Use() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := importer.Open(dir, "")
+	if err != nil || p.Name != "shop" || p.Taken["Use"] {
+		t.Errorf("got %+v, %v", p, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 	"github.com/mcpgen/mcpgen/generator/internal/emit"
 	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
 )
@@ -63,8 +64,15 @@ func existing(dir string) (Package, error) {
 			name == File || name == emit.Code || name == emit.Error {
 			continue
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil,
-			parser.ParseComments)
+		file := filepath.Join(dir, name)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return p, err
+		}
+		if _, some := builds.Of(file, text, ""); !some {
+			continue // such as a program for go run
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, parser.ParseComments)
 		if err != nil {
 			return p, fmt.Errorf("reading the package in the directory: %w", err)
 		}

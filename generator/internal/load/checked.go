@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 )
 
@@ -57,12 +58,14 @@ func FromChecked(c Checked) *Program {
 			(base == GeneratedFile || base == ErrorFile) && prog.note(pkg, name) {
 			continue
 		}
-		if text, err := c.ReadFile(name); err == nil {
+		text, err := c.ReadFile(name)
+		if err == nil {
 			_, err = parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
 			pkg.syntaxErrors(name, err)
 		}
+		all, _ := builds.Of(name, text, c.GoVersion)
 		pkg.Files = append(pkg.Files, &File{
-			Path: name, Syntax: file, Constrained: constrained(name, file, c.GoVersion),
+			Path: name, Syntax: file, Constrained: !all || importsC(file),
 		})
 	}
 	if len(pkg.Files) == 0 {

@@ -2,13 +2,8 @@ package load
 
 import (
 	"go/ast"
-	"go/build"
-	"go/build/constraint"
 	"go/token"
 	"go/types"
-	"go/version"
-	"io"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,107 +12,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
-// constrained reports whether some build that the module supports leaves the file out, so that the
-// verdict is the same on each machine: by a tag, by the system in the file's name, or without cgo.
-// No build of a module has an older Go than its go.mod requires: goVersion, as in "go1.26".
-func constrained(path string, file *ast.File, goVersion string) bool {
-	return importsC(file) || tagged(path, file, goVersion)
-}
-
 func importsC(file *ast.File) bool {
 	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
 		return i.Path.Value == `"C"`
 	})
-}
-
-// tagged reports whether a //go:build line or the name of a file leaves it out of some build.
-func tagged(path string, file *ast.File, goVersion string) bool {
-	var lines, older []string // older are lines of +build, which count without one of go:build
-	for _, group := range file.Comments {
-		if group.Pos() >= file.Package {
-			break
-		}
-		for _, c := range group.List {
-			if constraint.IsGoBuild(c.Text) {
-				lines = append(lines, c.Text)
-			} else if constraint.IsPlusBuild(c.Text) && group != file.Doc {
-				older = append(older, c.Text)
-			}
-		}
-	}
-	if len(lines) == 0 {
-		lines = older
-	}
-	for _, line := range lines {
-		if expr, err := constraint.Parse(line); err != nil || !always(expr, goVersion) {
-			return true
-		}
-	}
-	// A system that does not exist: file names with a system do not match it.
-	nowhere := build.Context{GOOS: "nowhere", GOARCH: "nothing", Compiler: "gc"}
-	nowhere.OpenFile = openNothing
-	match, err := nowhere.MatchFile(filepath.Dir(path), filepath.Base(path))
-	return err == nil && !match
-}
-
-// mostTags bounds the tags of an expression whose combinations are tried.
-const mostTags = 10
-
-// always reports whether an expression holds in each build with a Go of the version or a later one.
-func always(expr constraint.Expr, goVersion string) bool {
-	var tags, releases []string
-	visitTags(expr, func(tag string) {
-		if isRelease(tag) {
-			releases = append(releases, tag)
-		} else if !slices.Contains(tags, tag) {
-			tags = append(tags, tag)
-		}
-	})
-	if len(tags) > mostTags {
-		return false
-	}
-	// A build with Go 1.N has the tags of all releases up to it: N+1 sets of tags are enough.
-	slices.SortFunc(releases, version.Compare)
-	for newest := range len(releases) + 1 {
-		if newest < len(releases) && version.Compare(releases[newest], goVersion) <= 0 {
-			continue // each build has this release
-		}
-		for set := range 1 << len(tags) {
-			holds := expr.Eval(func(tag string) bool {
-				if isRelease(tag) {
-					return slices.Index(releases, tag) < newest
-				}
-				return set&(1<<slices.Index(tags, tag)) != 0
-			})
-			if !holds {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// isRelease reports a tag such as go1.26.
-func isRelease(tag string) bool { return version.IsValid(tag) && version.Lang(tag) == tag }
-
-func visitTags(expr constraint.Expr, visit func(tag string)) {
-	switch e := expr.(type) {
-	case *constraint.TagExpr:
-		visit(e.Tag)
-	case *constraint.NotExpr:
-		visitTags(e.X, visit)
-	case *constraint.AndExpr:
-		visitTags(e.X, visit)
-		visitTags(e.Y, visit)
-	case *constraint.OrExpr:
-		visitTags(e.X, visit)
-		visitTags(e.Y, visit)
-	}
-}
-
-// openNothing replaces the file's text: only its name matters.
-func openNothing(string) (io.ReadCloser, error) {
-	return io.NopCloser(strings.NewReader("package p\n")), nil
 }
 
 // Conditional are the first places where files that some build lacks declare something about a type
@@ -216,12 +114,12 @@ func (pkg *Package) isType(id, name string, seen map[string]bool) bool {
 	})
 }
 
-// declaration is one package-level declaration of a constant or a type.
+// declaration is one package-level declaration of a constant, a type or a variable.
 type declaration struct {
 	pkg    *Package
 	file   *File
 	name   *ast.Ident
-	exprs  []ast.Expr // the type of a type, or the type and the value of a constant
+	exprs  []ast.Expr // the type of a type or variable, or the type and the value of a constant
 	params []string   // type parameters
 	named  bool       // a type that is no alias
 }
@@ -240,7 +138,7 @@ func (pkg *Package) declarations() map[string][]declaration {
 		}
 		for _, decl := range f.Syntax.Decls {
 			d, ok := decl.(*ast.GenDecl)
-			if !ok || d.Tok != token.CONST && d.Tok != token.TYPE {
+			if !ok || d.Tok == token.IMPORT {
 				continue
 			}
 			var last *ast.ValueSpec // a constant without a value repeats it
@@ -250,6 +148,12 @@ func (pkg *Package) declarations() map[string][]declaration {
 					add(declaration{name: spec.Name, exprs: []ast.Expr{spec.Type},
 						params: fieldNames(spec.TypeParams), named: !spec.Assign.IsValid()})
 				case *ast.ValueSpec:
+					if d.Tok == token.VAR {
+						for i, id := range spec.Names {
+							add(declaration{name: id, exprs: typeOf(spec, i)})
+						}
+						continue
+					}
 					if spec.Type != nil || len(spec.Values) > 0 || last == nil {
 						last = spec
 					}
@@ -268,6 +172,33 @@ func (pkg *Package) declarations() map[string][]declaration {
 		}
 	}
 	return pkg.declared
+}
+
+// typeOf returns the expressions that the type of a variable depends on: len of an array is
+// constant.
+func typeOf(spec *ast.ValueSpec, i int) (exprs []ast.Expr) {
+	if spec.Type != nil {
+		return []ast.Expr{spec.Type}
+	}
+	if i >= len(spec.Values) {
+		return spec.Values // the results of one call
+	}
+	value := ast.Unparen(spec.Values[i])
+	if address, ok := value.(*ast.UnaryExpr); ok && address.Op == token.AND {
+		value = ast.Unparen(address.X)
+	}
+	list, ok := value.(*ast.CompositeLit)
+	if !ok {
+		return []ast.Expr{value}
+	}
+	if array, ok := list.Type.(*ast.ArrayType); ok {
+		for _, element := range list.Elts {
+			if pair, ok := element.(*ast.KeyValueExpr); ok && array.Len != nil {
+				exprs = append(exprs, pair.Key)
+			}
+		}
+	}
+	return append(exprs, list.Type)
 }
 
 func fieldNames(list *ast.FieldList) (names []string) {
@@ -423,10 +354,10 @@ func (r *reach) resolve(d declaration, expr ast.Expr) (*Package, string) {
 	return nil, ""
 }
 
-// byPath are the files of the package, those that this build leaves out included.
+// byPath are the files of the package that some build has.
 func (pkg *Package) byPath() []*File {
 	files := slices.DeleteFunc(slices.Concat(pkg.Files, pkg.Ignored), func(f *File) bool {
-		return f.Syntax.Name.Name != pkg.Name
+		return f.Syntax.Name.Name != pkg.Name || f.never
 	})
 	slices.SortFunc(files, func(a, b *File) int { return strings.Compare(a.Path, b.Path) })
 	return files

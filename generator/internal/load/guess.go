@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 )
 
 // guessedExports lists export data while the go command still lists the packages, since each of the
@@ -149,9 +151,9 @@ func (g *guess) directory(dir string) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		const mode = parser.ImportsOnly | parser.ParseComments
-		file, _ := parser.ParseFile(token.NewFileSet(), path, nil, mode)
-		if file == nil || tagged(path, file, "") {
+		text, _ := os.ReadFile(path)
+		file, _ := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		if all, _ := builds.Of(path, text, ""); file == nil || !all {
 			continue
 		}
 		for _, spec := range file.Imports {

@@ -97,7 +97,11 @@ func Load(ctx context.Context, o Options) (*Program, error) {
 		ctx: ctx, o: o, prog: prog, sizes: sizes, guessed: guessed,
 		walked: map[*packages.Package]bool{},
 	}
-	for _, root := range append(roots, served(o, patterns, roots)...) {
+	others, err := served(ctx, o, patterns, roots)
+	if err != nil {
+		return nil, err
+	}
+	for _, root := range append(roots, others...) {
 		if len(root.GoFiles) == 0 && len(root.IgnoredFiles) == 0 && len(root.Errors) == 0 {
 			continue // nothing but tests
 		}

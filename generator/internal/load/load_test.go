@@ -410,6 +410,73 @@ import _ "example.com/scratch/testdata/unused"
 	}
 }
 
+// The same holds for an import in a file that this build leaves out, in the program or in what it
+// imports, and for a program that another build has alone.
+func TestSkippedPackagesOfOtherBuildsAreRoots(t *testing.T) {
+	const text = `
+-- cmd/main.go --
+package main
+
+func main() {}
+-- cmd/os_SYSTEM.go --
+package main
+
+import (
+	_ "example.com/scratch/testdata/alone"
+	_ "example.com/scratch/testdata/direct"
+	_ "example.com/scratch/testdata/missing"
+	_ "example.com/scratch/lib"
+	_ "example.net/missing"
+)
+-- cmd/gen.go --
+//go:build ignore && SYSTEM
+
+package main
+
+import _ "example.com/scratch/testdata/unused"
+-- lib/lib.go --
+package lib
+-- lib/os_SYSTEM.go --
+package lib
+
+import _ "example.com/scratch/testdata/inner"
+-- testdata/direct/direct.go --
+package direct
+
+import _ "example.com/scratch/_x/behind"
+-- testdata/alone/alone_SYSTEM.go --
+package alone
+-- testdata/inner/inner.go --
+package inner
+-- _x/behind/behind.go --
+package behind
+-- testdata/unused/unused.go --
+package unused
+-- other/other_SYSTEM.go --
+package other
+
+import _ "example.com/scratch/testdata/unused"
+-- other/other.go --
+package other
+`
+	const want = "_x/behind cmd lib other testdata/alone testdata/direct testdata/inner"
+	for _, system := range []string{"linux", "windows"} {
+		var got []string
+		source := strings.ReplaceAll(text, "SYSTEM", system)
+		for _, root := range loadtest.Load(t, files(source), "./...").Roots {
+			got = append(got, strings.TrimPrefix(root.Path, "example.com/scratch/"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("of %s: %v, want %s", system, got, want)
+		}
+	}
+	const alone = "-- cmd/main_windows.go --\npackage main\n\nimport _ \"example.com/scratch/testdata/a\"\n" +
+		"-- testdata/a/a.go --\npackage a\n-- b/b.go --\npackage b\n"
+	if prog := loadtest.Load(t, files(alone), "./cmd", "./..."); len(prog.Roots) != 3 {
+		t.Errorf("roots: %d", len(prog.Roots))
+	}
+}
+
 func TestImportCyclesAreReportedNotFollowed(t *testing.T) {
 	const text = `
 -- a/a.go --

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
@@ -25,6 +26,7 @@ func (p *Program) parse(pkg *Package) {
 		}
 	}
 	if pkg.Local {
+		pkg.Named = pkg.elsewhere()
 		p.note(pkg, filepath.Join(pkg.Dir, TestFile))
 		p.note(pkg, filepath.Join(pkg.Dir, ManifestFile))
 	}
@@ -54,12 +56,16 @@ func (p *Program) parseFile(pkg *Package, path string, into *[]*File) {
 		mode |= parser.ParseComments
 	}
 	file, err := parser.ParseFile(p.Fset, path, text, mode)
+	all, some := builds.Of(path, text, pkg.goVersion)
+	if err != nil && !some {
+		return // no build reads it
+	}
 	pkg.syntaxErrors(path, err)
 	if file == nil || file.Name == nil || file.Name.Name == "" || file.Name.Name == "_" {
 		return
 	}
 	*into = append(*into, &File{
-		Path: filepath.Clean(path), Syntax: file, Constrained: constrained(path, file, pkg.goVersion),
+		Path: filepath.Clean(path), Syntax: file, Constrained: !all || importsC(file), never: !some,
 	})
 }
 
@@ -85,7 +91,7 @@ func (p *Program) note(pkg *Package, path string) (owned bool) {
 		// A missing file is neither. An unreadable file is an error when files are written.
 		return false
 	}
-	list := &pkg.Foreign
+	list, text := &pkg.Foreign, bytes.TrimPrefix(text, []byte("\ufeff"))
 	if len(text) == 0 ||
 		bytes.HasPrefix(text, []byte(Header)) || bytes.Contains(text, []byte("\n"+Header)) ||
 		filepath.Base(path) == ManifestFile && bytes.Contains(text, []byte(`"manifest": `)) {

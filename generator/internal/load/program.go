@@ -71,7 +71,8 @@ type Package struct {
 	Owned []string
 	// Foreign are files of the same names without the header, sorted.
 	Foreign []string
-	// Named are directories of the same module from which Scope has read only declared names.
+	// Named are directories of the same module from which Scope has read only declared names, and
+	// those that Ignored files import.
 	Named []string
 
 	meta      *packages.Package
@@ -87,6 +88,7 @@ type File struct {
 	Syntax *ast.File
 	// Constrained is whether the file is not part of every build that the module supports.
 	Constrained bool
+	never       bool // no build has the file
 }
 
 // TypedClient reports whether mcpgen writes the file as the typed client of another package.

@@ -1,8 +1,6 @@
 package policydiff
 
 import (
-	"go/ast"
-	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"path"
@@ -11,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/mcpgen/mcpgen/generator/internal/builds"
 )
 
 // folders are the files on the disk or of a commit, by paths with slashes.
@@ -186,10 +186,12 @@ func (t folders) packages(list []string) (map[string]code, error) {
 	}
 	found := map[string]code{}
 	for i, file := range files {
-		syntax, _ := parser.ParseFile(token.NewFileSet(), file, texts[i],
-			parser.ImportsOnly|parser.ParseComments)
-		if syntax == nil || syntax.Name == nil || ignored(syntax) {
+		syntax, _ := parser.ParseFile(token.NewFileSet(), file, texts[i], parser.ImportsOnly)
+		if syntax == nil || syntax.Name == nil {
 			continue // the go command reports it
+		}
+		if _, some := builds.Of(file, texts[i], ""); !some {
+			continue
 		}
 		p := found[path.Dir(file)]
 		p.main = p.main || syntax.Name.Name == "main"
@@ -201,18 +203,4 @@ func (t folders) packages(list []string) (map[string]code, error) {
 		found[path.Dir(file)] = p
 	}
 	return found, nil
-}
-
-// ignored reports whether a file is for "go run" alone, as with //go:build ignore.
-func ignored(file *ast.File) bool {
-	for _, group := range file.Comments {
-		for _, c := range group.List {
-			expr, err := constraint.Parse(c.Text)
-			tag, alone := expr.(*constraint.TagExpr)
-			if err == nil && c.Pos() < file.Package && alone && tag.Tag == "ignore" {
-				return true
-			}
-		}
-	}
-	return false
 }

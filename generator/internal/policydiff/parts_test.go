@@ -129,7 +129,7 @@ func TestFoldersAreThoseOfTheGoCommand(t *testing.T) {
 		"lib/lib_test.go":   "package lib\n\nimport _ \"example.com/m/testdata/tests\"\n",
 		"_x/tools/tools.go": "package tools\n\nimport _ \"example.com/m/lib/testdata/more\"\n",
 		"other/other.go":    "package other\n\nimport _ \"example.com/m/testdata/library\"\n",
-		"gen/gen.go": "//go:build ignore\n\npackage main\n\nimport _ " +
+		"gen/gen.go": "//go:build ignore && linux\n\npackage main\n\nimport _ " +
 			"\"example.com/m/testdata/gen\"\n",
 		"app/app.go": "//go:build linux\n\npackage main\n\nimport _ " +
 			"\"example.com/m/old/tools\"\n",

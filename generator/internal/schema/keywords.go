@@ -238,28 +238,43 @@ func (k keywords) lookup(name string) types.Type {
 	return nil
 }
 
-// stringOption turns numbers and booleans into strings where encoding/json does.
+// stringOption applies the string option of the json tag as encoding/json does. It puts numbers and
+// booleans into strings. A type with methods for JSON or text is written by them as without the
+// option, and reads the JSON within a string.
 func (k keywords) stringOption(s *jsonschema.Schema) {
-	if !k.field.quoted {
+	if !k.field.quoted || isAnything(s) {
+		return
+	}
+	t, own, methods := types.Unalias(k.typ), !k.foreign(k.field.v), []method{unmarshalJSON, unmarshalText}
+	if k.dir == encoding {
+		methods = []method{marshalJSON, marshalText}
+	}
+	i := slices.IndexFunc(methods, func(m method) bool { return k.has(t, m, byPointer) })
+	if i >= 0 && own {
+		k.bad("remove the string option", "the string option of the json tag is for numbers and "+
+			"booleans, and %s has %s", gotype.Plain(t), methods[i].name)
+	}
+	if i >= 0 && (own || k.dir == encoding) {
 		return
 	}
 	was := s.Type
-	if was == "string" {
-		basic, ok := element0(k.typ).Underlying().(*types.Basic)
-		switch {
-		case !ok || basic.Info()&types.IsString == 0:
-		case k.field.v == nil || !k.foreign(k.field.v):
+	switch was {
+	case "string":
+		if own {
 			k.bad("remove the string option",
 				"the string option of the json tag quotes a string twice")
-		default: // a string with a JSON string in it, as encoding/json has it
-			s.Format, s.Enum, s.Examples = "", nil, nil
-			if k.limits {
-				s.Pattern = QuotedPattern
-			}
+			return
+		}
+		// A string with a JSON string in it.
+		s.Format, s.Enum, s.Examples = "", nil, nil
+		if k.limits {
+			s.Pattern = QuotedPattern
 		}
 		return
-	}
-	if was != "integer" && was != "number" && was != "boolean" {
+	case "integer", "number", "boolean":
+	default:
+		k.bad("remove the string option", "the string option of the json tag is for numbers and "+
+			"booleans, and not for %s", Describe(s))
 		return
 	}
 	k.noEnum(element0(k.typ), k.at, "a string", "remove the string option")

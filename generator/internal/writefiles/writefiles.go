@@ -37,7 +37,8 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Write writes files, removes the paths in remove, and returns the paths that it changed, sorted.
 // It does not touch a file that already has its content. Line ends do not count, since version
-// control may rewrite them. An existing file keeps its permissions.
+// control may rewrite them, and neither does a byte order mark. An existing file keeps its
+// permissions, its line ends if all are \r\n, and a byte order mark, which JSON must not have.
 //
 // Each file appears whole or not at all: Write creates a temporary file in the same directory,
 // flushes it and renames it. It renames no file before all are written, so that a full disk changes
@@ -108,7 +109,8 @@ func (t *transaction) stage(file emit.File) error {
 	if info != nil && same(old, file.Content) {
 		return nil
 	}
-	staged, err := t.disk.WriteBeside(file.Path, file.Content, info)
+	content := likeOld(file, old)
+	staged, err := t.disk.WriteBeside(file.Path, content, info)
 	if err != nil {
 		return err
 	}
@@ -226,12 +228,32 @@ func kind(info fs.FileInfo) string {
 	return "it is a device, a pipe or a socket"
 }
 
-// same reports whether two files are equal but for their line ends.
+// same reports whether two files are equal but for their line ends and byte order marks.
 func same(a, b []byte) bool {
 	return bytes.Equal(a, b) || bytes.Equal(unixLines(a), unixLines(b))
 }
 
-func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+var byteOrderMark = []byte("\ufeff")
+
+// unixLines returns a text without its byte order mark, and with \n for each \r\n.
+func unixLines(text []byte) []byte {
+	return bytes.ReplaceAll(bytes.TrimPrefix(text, byteOrderMark), []byte("\r\n"), []byte("\n"))
+}
+
+// likeOld returns the content of a file as Write writes it in place of an old text.
+func likeOld(file emit.File, old []byte) []byte {
+	content := file.Content
+	ends := bytes.Count(old, []byte("\r\n"))
+	if ends > 0 && ends == bytes.Count(old, []byte("\n")) {
+		content = bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n")),
+			[]byte("\n"), []byte("\r\n"))
+	}
+	if bytes.HasPrefix(old, byteOrderMark) && !bytes.HasPrefix(content, byteOrderMark) &&
+		filepath.Ext(file.Path) != ".json" {
+		content = slices.Concat(byteOrderMark, content)
+	}
+	return content
+}
 
 // failed returns an Error with the path and, for a known cause, with an error of this package.
 func failed(path string, err error) error {

@@ -95,6 +95,35 @@ func TestWriteChangesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
+func TestWriteKeepsLineEndsAndByteOrderMarks(t *testing.T) {
+	const mark = "\ufeff"
+	for _, tt := range []struct{ name, old, content, want string }{
+		{"f", "a\n", "b\nc\n", "b\nc\n"},
+		{"f", "a\r\nb\r\n", "b\nc\n", "b\r\nc\r\n"},
+		{"f", "a\r\n", "b\r\nc\n", "b\r\nc\r\n"},
+		{"f", "a\r\nb\n", "b\r\nc\n", "b\r\nc\n"},
+		{"f", "a", "b\n", "b\n"},
+		{"f", mark + "a\n", "b\n", mark + "b\n"},
+		{"f", mark + "a\r\n", mark + "b\n", mark + "b\r\n"},
+		{"f.json", mark + "{}\r\n", "[]\n", "[]\r\n"},
+		{"f", mark + "a\r\n", "a\n", mark + "a\r\n"},
+	} {
+		path := filepath.Join(t.TempDir(), tt.name)
+		put(t, path, tt.old)
+		for range 2 {
+			if _, err := Write([]emit.File{{Path: path, Content: []byte(tt.content)}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			expect(t, fmt.Sprintf("%q after %q", tt.content, tt.old),
+				tree(t, filepath.Dir(path))[tt.name], tt.want)
+		}
+		if stale, err := Stale([]emit.File{{Path: path, Content: []byte(tt.content)}}, nil); err != nil ||
+			len(stale) > 0 {
+			t.Errorf("%q after %q is stale: %v, %v", tt.content, tt.old, stale, err)
+		}
+	}
+}
+
 func TestWriteKeepsPermissions(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")

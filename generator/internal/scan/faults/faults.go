@@ -79,6 +79,7 @@ func (f *Fault) finding() diag.Diagnostic {
 	if n := len(f.Fields); n > 1 {
 		d.Message += fmt.Sprintf("; fields of %s with a fault: %d", f.name, n)
 	}
+	above := above(d.Pos, f.found)
 	var places []string
 	count := 0
 	for i, other := range f.found {
@@ -86,7 +87,7 @@ func (f *Fault) finding() diag.Diagnostic {
 			count++
 		}
 		const most = 3
-		switch place := from(d.Pos, other.Pos); {
+		switch place := from(d.Pos, other.Pos, above); {
 		case len(places) > most || slices.Contains(places, place):
 		case len(places) == most:
 			places = append(places, "…")
@@ -108,12 +109,33 @@ func (f *Fault) finding() diag.Diagnostic {
 	return d
 }
 
-// from is a place as a finding in another place names it: file and line, with the directory if it
-// is another one.
-func from(here, place model.Position) string {
+// above returns the innermost folder that is above the folders of all places, apart from those in
+// the folder of the first one.
+func above(here model.Position, places diag.List) string {
+	folder := filepath.Dir(here.File)
+	for _, place := range places {
+		if dir := filepath.Dir(place.Pos.File); dir != filepath.Dir(here.File) {
+			for !below(dir, folder) && folder != filepath.Dir(folder) {
+				folder = filepath.Dir(folder)
+			}
+		}
+	}
+	return folder
+}
+
+func below(dir, folder string) bool {
+	rel, err := filepath.Rel(folder, dir)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+// from is a place as a finding in another place names it: file and line. A place in another folder
+// has its path from a folder above all places, so that folders of one name differ.
+func from(here, place model.Position, above string) string {
 	name := filepath.Base(place.File)
 	if dir := filepath.Dir(place.File); dir != filepath.Dir(here.File) {
-		name = filepath.Base(dir) + "/" + name
+		if rel, err := filepath.Rel(above, place.File); err == nil {
+			name = filepath.ToSlash(rel)
+		}
 	}
 	return fmt.Sprintf("%s:%d", name, place.Line)
 }
