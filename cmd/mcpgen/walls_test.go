@@ -42,6 +42,8 @@ var mayImport = map[string][]string{
 	"internal/uritemplate": {},
 	// Both sides order roles by the same rules.
 	"internal/roleorder": {},
+	// Both sides compile and compare scopes by the same rules.
+	"internal/scopeorder": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
 	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
@@ -88,7 +90,7 @@ var mayImport = map[string][]string{
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
-	"runtime/access":      {"internal/roleorder"},
+	"runtime/access":      {"internal/roleorder", "internal/scopeorder"},
 	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":  {"runtime/access"},
@@ -165,8 +167,8 @@ var mayImport = map[string][]string{
 		"runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/asset":  {},
 	"runtime/admin/internal/console/internal/cookie": {"runtime", "runtime/identity"},
-	"runtime/admin/internal/console/internal/matrix": {"runtime", "runtime/access",
-		"runtime/toolset"},
+	"runtime/admin/internal/console/internal/matrix": {"internal/scopeorder", "runtime",
+		"runtime/access", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/visible": {"internal/hiddentext"},
 
 	// Parts of the decoder.
@@ -281,6 +283,7 @@ var mayImportBelow = map[string][]string{
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
 	"internal/roleorder":   {},
+	"internal/scopeorder":  {},
 	"internal/uritemplate": {},
 	"internal/structured":  {},
 	"internal/pattern":     {},

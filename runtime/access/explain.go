@@ -3,6 +3,8 @@ package access
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Verdict is the decision of one part of a rule about a caller.
@@ -73,10 +75,11 @@ func (t *Table) explain(p Principal, tool string) []Verdict {
 		all = append(all, Verdict{Axis: AxisRole, Holds: d.base == nil,
 			Needs: strings.Join(t.resolve(t.tools[e.of].MinRole), " or "), Has: has})
 	}
-	if len(rule.Scopes) > 0 {
+	if rule.scoped() {
+		needs := scopeorder.Words(rule.Alternatives(), func(scope string) string { return scope })
 		all = append(all, Verdict{
 			Axis: AxisScopes, Holds: !d.scoped,
-			Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", ")),
+			Needs: strings.Join(needs, ", "), Has: written(strings.Join(p.Scopes, ", ")),
 		})
 	}
 	switch {
