@@ -298,8 +298,8 @@ func TestUnknownCallersGetTheScopesOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// A challenge names the alternative of which the fewest scopes are missing. Before 2026-07-28 it has
-// the other scopes of the caller too. scopes_supported has the first alternative of each rule.
+// A challenge names the alternative of which the fewest scopes are missing. Before 2026-07-28 it
+// has the other scopes of the caller too. scopes_supported has the first alternative of each rule.
 func TestChallengeNamesTheNearestAlternative(t *testing.T) {
 	set := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock"},

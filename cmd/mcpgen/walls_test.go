@@ -226,18 +226,19 @@ var mayImportBelow = map[string][]string{
 	// It writes what commands found, and knows no command.
 	"report": {"diag", "/internal/escape"},
 
-	"model":      {"/internal/roleorder"},
+	"model":      {"/internal/roleorder", "/internal/scopeorder"},
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
 	"schemafile": {"ecma", "ordered", "schema"},
 	// It compares regular expressions of two languages.
-	"ecma":     {"/internal/hiddentext"},
-	"codec":    {"gotype", "model", "schema"},
-	"naming":   {},
-	"gotype":   {"model"},
-	"check":    {"diag", "model", "/internal/roleorder", "/internal/uritemplate"},
-	"document": {"directive", "model", "ordered", "/internal/roleorder"},
+	"ecma":   {"/internal/hiddentext"},
+	"codec":  {"gotype", "model", "schema"},
+	"naming": {},
+	"gotype": {"model"},
+	"check": {"diag", "model", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
+	"document": {"directive", "model", "ordered", "/internal/roleorder", "/internal/scopeorder"},
 	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
@@ -247,7 +248,8 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
+	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -260,7 +262,8 @@ var mayImportBelow = map[string][]string{
 	"compileguard": {"gotype", "model"},
 	"load":         {"diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
-		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/structured",
+		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/structured",
 		"/internal/uritemplate"},
 	"scan/annotated": {"diag", "directive", "load", "model"},
 	"scan/faults":    {"diag", "model", "schema"},

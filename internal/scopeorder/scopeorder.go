@@ -24,8 +24,8 @@ type Order struct {
 	lines [][]string
 }
 
-// Problem is an error of the lines. Line and At are the place of a scope, or of the whole line where
-// At is -1.
+// Problem is an error of the lines. Line and At are the place of a scope, or of the whole line
+// where At is -1.
 type Problem struct {
 	Line, At   int
 	Text, Cure string
@@ -192,8 +192,8 @@ func contains(list, part []string) bool {
 	return !slices.ContainsFunc(part, func(s string) bool { return !slices.Contains(list, s) })
 }
 
-// Differ returns a scope that includes other scopes by the lines of both orders than by the lines of
-// the order that has a line about it. It reports false if there is none.
+// Differ returns a scope that includes other scopes by the lines of both orders than by the lines
+// of the order that has a line about it. It reports false if there is none.
 func Differ(a, b Order) (scope string, differ bool) {
 	joined := closure(slices.Concat(a.lines, b.lines))
 	for _, o := range []Order{a, b} {
@@ -216,24 +216,38 @@ func Text(lines [][]string) string {
 }
 
 // Words describes alternatives: each scope of a single one, and otherwise all in one text, as in
-// "(scope a and scope b) or scope c". word describes a scope.
-func Words(alternatives [][]string, word func(scope string) string) (list []string) {
-	for _, scopes := range alternatives {
-		var words []string
-		for _, scope := range scopes {
-			words = append(words, word(scope))
+// "(scopes a and b, or scope c)". quote writes the name of a scope.
+func Words(alternatives [][]string, quote func(scope string) string) (list []string) {
+	if len(alternatives) == 1 {
+		for _, scope := range alternatives[0] {
+			list = append(list, "scope "+quote(scope))
 		}
-		text := strings.Join(words, " and ")
-		switch {
-		case len(alternatives) == 1:
-			return words
-		case len(words) > 1:
-			text = "(" + text + ")"
-		}
-		list = append(list, text)
+		return list
 	}
-	if len(list) == 0 {
+	either := Either(alternatives, func(scopes []string) string {
+		quoted := make([]string, len(scopes))
+		for i, scope := range scopes {
+			quoted[i] = quote(scope)
+		}
+		word := "scope "
+		if len(scopes) > 1 {
+			word = "scopes "
+		}
+		return word + strings.Join(quoted, " and ")
+	})
+	if either == "" {
 		return nil
 	}
-	return []string{strings.Join(list, " or ")}
+	return []string{"(" + either + ")"}
+}
+
+// Either joins the words of alternatives, as in "a and b, or c".
+func Either(alternatives [][]string, words func(scopes []string) string) string {
+	separator, texts := " or ", make([]string, len(alternatives))
+	for i, scopes := range alternatives {
+		if texts[i] = words(scopes); len(scopes) > 1 {
+			separator = ", or "
+		}
+	}
+	return strings.Join(texts, separator)
 }

@@ -154,12 +154,12 @@ func TestDiffer(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	quoted := func(scope string) string { return "scope " + scope }
+	quoted := func(scope string) string { return "`" + scope + "`" }
 	for text, want := range map[string]string{
 		"":        "",
-		"a b":     "scope a, scope b",
-		"a|b":     "scope a or scope b",
-		"a b|c|d": "(scope a and scope b) or scope c or scope d",
+		"a b":     "scope `a`, scope `b`",
+		"a|b":     "(scope `a` or scope `b`)",
+		"a b|c|d": "(scopes `a` and `b`, or scope `c`, or scope `d`)",
 	} {
 		var alternatives [][]string
 		for scopes := range strings.SplitSeq(text, "|") {

@@ -142,9 +142,9 @@ func (d Decision) LacksScopesOnly() bool {
 }
 
 // ScopesThatWouldDo returns the sorted scopes that a challenge names, if the call is refused for
-// scopes alone: those of the alternative of the rule of which the caller lacks the fewest, the first
-// one on a tie. With held, it adds the scopes that the caller has: a client that requests a new token
-// loses the scopes that it does not request. It is nil for any other decision.
+// scopes alone: those of the alternative of the rule of which the caller lacks the fewest, the
+// first one on a tie. With held, it adds the scopes that the caller has: a client that requests a
+// new token loses the scopes that it does not request. It is nil for any other decision.
 func (d Decision) ScopesThatWouldDo(held bool) []string {
 	if !d.LacksScopesOnly() {
 		return nil

@@ -76,11 +76,14 @@ func (t *Table) explain(p Principal, tool string) []Verdict {
 			Needs: strings.Join(t.resolve(t.tools[e.of].MinRole), " or "), Has: has})
 	}
 	if rule.scoped() {
-		needs := scopeorder.Words(rule.Alternatives(), func(scope string) string { return scope })
-		all = append(all, Verdict{
-			Axis: AxisScopes, Holds: !d.scoped,
-			Needs: strings.Join(needs, ", "), Has: written(strings.Join(p.Scopes, ", ")),
-		})
+		needs := strings.Join(rule.Scopes, ", ")
+		if len(rule.OrScopes) > 0 {
+			needs = scopeorder.Either(rule.Alternatives(), func(scopes []string) string {
+				return strings.Join(scopes, " and ")
+			})
+		}
+		all = append(all, Verdict{Axis: AxisScopes, Holds: !d.scoped, Needs: needs,
+			Has: written(strings.Join(p.Scopes, ", "))})
 	}
 	switch {
 	case rule.Permission == Permission{}:

@@ -13,8 +13,8 @@ import (
 // ParseRule returns the rule in a text, in the words of the directive //mcp:tool: public alone; or
 // authenticated, minrole=Member, scopes=read,write and anyscope=repo,public_repo, of which all that
 // is written must hold; and denial=conceal, forbid or challenge. minrole=Manager,Auditor holds for
-// either role, scopes= for a token with all scopes, and anyscope= for a token with one of them. roles
-// is the hierarchy, as in [Table]; nil is [DefaultRoles].
+// either role, scopes= for a token with all scopes, and anyscope= for a token with one of them.
+// roles is the hierarchy, as in [Table]; nil is [DefaultRoles].
 // The rule names no tool, and has no permission of a host.
 func ParseRule(roles [][]string, text string) (Rule, error) {
 	var r Rule

@@ -102,7 +102,7 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 				r.Also = append(r.Also, "or the roles "+strings.Join(roles, " and "))
 			}
 			r.Also = append(r.Also, scopeorder.Words(rule.Alternatives(), func(scope string) string {
-				return "scope " + scope
+				return scope
 			})...)
 			switch {
 			case rule.Permission.Required() && enforced:
