@@ -184,3 +184,53 @@ func agreesOnChallenge(
 		t.Fatalf("%q: %q is not listed", alternatives, p.Scopes)
 	}
 }
+
+// sixteen is a table with a rule of 16 alternatives, and one of a single scope.
+func sixteen(t testing.TB) access.Table {
+	rule := access.Rule{Tool: "many", Scopes: []string{"s0", "t"}}
+	for i := range scopeorder.Most - 1 {
+		rule.OrScopes = append(rule.OrScopes, []string{fmt.Sprint("s", i+1), "t"})
+	}
+	value := rule.Clone()
+	value.Argument, value.Value = "a", "v"
+	table, err := access.Compose(access.Part{Table: access.Table{
+		Rules:  []access.Rule{rule, {Tool: "one", Scopes: []string{"s0"}, Denial: access.Challenge}},
+		Values: []access.Rule{value}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func TestDecisionsAboutAlternativesCostNoMemory(t *testing.T) {
+	table := sixteen(t)
+	for _, test := range []struct {
+		scopes []string
+		many   bool
+	}{{[]string{"t", "s15"}, true}, {[]string{"t"}, false}, {nil, false}} {
+		p := table.Resolve(access.Principal{Subject: "ada", Scopes: test.scopes})
+		if n := testing.AllocsPerRun(10, func() {
+			if table.Decide(p, "many").Allowed != test.many || table.Decide(p, "one").Allowed {
+				t.Fatalf("%q", test.scopes)
+			}
+		}); n != 0 {
+			t.Errorf("%q: %v allocations", test.scopes, n)
+		}
+	}
+}
+
+// BenchmarkDecideScopes decides about one scope, and by the last of 16 alternatives.
+func BenchmarkDecideScopes(b *testing.B) {
+	table := sixteen(b)
+	for tool, scopes := range map[string][]string{"one": {"s0"}, "many": {"t", "s15"}} {
+		p := table.Resolve(access.Principal{Subject: "ada", Scopes: scopes})
+		b.Run(tool, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !table.Decide(p, tool).Allowed {
+					b.Fatal(tool)
+				}
+			}
+		})
+	}
+}
