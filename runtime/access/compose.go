@@ -84,7 +84,7 @@ func Compose(parts ...Part) (Table, error) {
 	return t, nil
 }
 
-// composeScopes joins the lines of scopes, and reports parts whose lines differ.
+// composeScopes joins the lines of scopes, one about each, and reports parts whose lines differ.
 func (t *Table) composeScopes(parts []Part) (errs []error) {
 	orders := make([]scopeorder.Order, len(parts))
 	for i, part := range parts {
@@ -101,7 +101,9 @@ func (t *Table) composeScopes(parts []Part) (errs []error) {
 			}
 		}
 		for _, line := range part.Table.Scopes {
-			if !slices.ContainsFunc(t.Scopes, func(o []string) bool { return slices.Equal(o, line) }) {
+			if len(line) > 0 && !slices.ContainsFunc(t.Scopes, func(o []string) bool {
+				return o[0] == line[0]
+			}) {
 				t.Scopes = append(t.Scopes, slices.Clone(line))
 			}
 		}

@@ -72,6 +72,22 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 	}
 }
 
+// Lines of two packages that give a token the same scopes fit, however they are written.
+func TestComposeJoinsTheLinesOfScopes(t *testing.T) {
+	whole, err := access.Compose(scopes("x/n"), scopes("x/p", "repo a b", "a c"),
+		scopes("x/q", "other d", "repo c a b", "a c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"repo", "a", "b"}, {"a", "c"}, {"other", "d"}}
+	if !slices.EqualFunc(whole.Scopes, want, slices.Equal[[]string]) {
+		t.Errorf("%q", whole.Scopes)
+	}
+	if _, err := access.Compose(access.Part{Package: "x/r", Table: whole}, scopes("x/q", "other d")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestComposeResolvesReservedRolesAgainstTheServersHierarchy(t *testing.T) {
 	table, err := access.Compose(
 		part("x/debug", nil, access.Rule{Tool: "low", MinRole: []string{access.Lowest}}, access.Rule{Tool: "high", MinRole: []string{access.Highest}}),
