@@ -55,7 +55,8 @@ func New(lines [][]string) (Order, []Problem) {
 			case at == 0 && slices.ContainsFunc(lines[:n], func(other []string) bool {
 				return len(other) > 0 && other[0] == name
 			}):
-				bad(n, at, "write all that it includes in one line", "the scope %s has two lines", name)
+				bad(n, at, "write all that it includes in one line",
+					"the scope %s has two lines", name)
 			case !slices.Contains(o.names, name):
 				o.names = append(o.names, name)
 			}
@@ -69,7 +70,8 @@ func New(lines [][]string) (Order, []Problem) {
 		for at, name := range line[1:] {
 			if o.Includes(name, line[0]) {
 				bad(n, at+1, "remove one of the two",
-					"%s includes %s here, and is included by other lines: the order has a cycle", line[0], name)
+					"%s includes %s here, and is included by other lines: the order has a cycle",
+					line[0], name)
 				return Order{}, problems
 			}
 		}
@@ -166,9 +168,10 @@ func Both(some, others [][]string) [][]string {
 	}
 	var minimal [][]string
 	for i, a := range all {
-		if len(a) > 0 && !slices.ContainsFunc(all[:i], func(b []string) bool { return contains(a, b) }) &&
+		within := func(b []string) bool { return contains(a, b) }
+		if len(a) > 0 && !slices.ContainsFunc(all[:i], within) &&
 			!slices.ContainsFunc(all[i+1:], func(b []string) bool {
-				return len(b) < len(a) && contains(a, b)
+				return len(b) < len(a) && within(b)
 			}) {
 			minimal = append(minimal, a)
 		}

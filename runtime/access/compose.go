@@ -90,14 +90,16 @@ func (t *Table) composeScopes(parts []Part) (errs []error) {
 	for i, part := range parts {
 		order, problems := scopeorder.New(part.Table.Scopes)
 		for _, p := range problems {
-			errs = append(errs, fmt.Errorf("package %s: //mcp:scopes: %s: %s", part.Package, p.Text, p.Cure))
+			errs = append(errs, fmt.Errorf("package %s: //mcp:scopes: %s: %s",
+				part.Package, p.Text, p.Cure))
 		}
 		orders[i] = order
 		for j := range i {
 			if scope, differ := scopeorder.Differ(orders[j], order); differ {
-				errs = append(errs, fmt.Errorf("packages %s and %s have different lines about the scope %s "+
-					"(%s and %s): write the same //mcp:scopes in both", parts[j].Package, part.Package, scope,
-					scopeorder.Text(parts[j].Table.Scopes), scopeorder.Text(part.Table.Scopes)))
+				errs = append(errs, fmt.Errorf("packages %s and %s have different lines about the "+
+					"scope %s (%s and %s): write the same //mcp:scopes in both",
+					parts[j].Package, part.Package, scope, scopeorder.Text(parts[j].Table.Scopes),
+					scopeorder.Text(part.Table.Scopes)))
 			}
 		}
 		for _, line := range part.Table.Scopes {

@@ -381,11 +381,11 @@ func inclusions(server []model.Service, list *diag.List) {
 			if !differ {
 				continue
 			}
-			place := s.Scopes.Pos
-			list.Add(diag.UnequalHierarchies, place,
+			list.Add(diag.UnequalHierarchies, s.Scopes.Pos,
 				"write the same //mcp:scopes in both, or give them different server names",
-				"server %s has different lines about the scope %s: %s here and %s in %s", s.Server.Name,
-				scope, scopeorder.Text(s.Scopes.Lines), scopeorder.Text(other.Scopes.Lines), other.Package)
+				"server %s has different lines about the scope %s: %s here and %s in %s",
+				s.Server.Name, scope, scopeorder.Text(s.Scopes.Lines),
+				scopeorder.Text(other.Scopes.Lines), other.Package)
 			break
 		}
 	}

@@ -244,9 +244,12 @@ func (s *scanner) alternatives(d *directive.Directive) [][]string {
 		d.Broken = true
 		s.report(diag.Contradiction, span, cure, format, args...)
 	}
-	without := func(list []string, i int) []string { return slices.Delete(slices.Clone(list), i, i+1) }
+	without := func(list []string, i int) []string {
+		return slices.Delete(slices.Clone(list), i, i+1)
+	}
 	if arg, ok := d.Arg("anyscope"); ok && len(all) > 0 {
-		if needed, few := s.scopes.Alternatives(all, nil); few && scopeorder.Implies(needed, alternatives) {
+		needed, few := s.scopes.Alternatives(all, nil)
+		if few && scopeorder.Implies(needed, alternatives) {
 			bad(arg.Span, "remove anyscope=", "anyscope= needs nothing beyond scopes=")
 			return alternatives
 		}
@@ -257,7 +260,8 @@ func (s *scanner) alternatives(d *directive.Directive) [][]string {
 			if key == "scopes" {
 				rest, few := s.scopes.Alternatives(without(all, i), one)
 				if few && len(rest) > 0 && scopeorder.Implies(rest, alternatives) {
-					bad(v.Span, "remove it", "each token with the other scopes of the rule has %s too", v.Text)
+					bad(v.Span, "remove it", "each token with the other scopes of the rule has %s too",
+						v.Text)
 					return alternatives
 				}
 			} else if len(one) > 1 {
@@ -275,7 +279,8 @@ func (s *scanner) alternatives(d *directive.Directive) [][]string {
 // tooMany reports a rule with more alternatives than a table may have.
 func (s *scanner) tooMany(d *directive.Directive) {
 	d.Broken = true
-	s.report(diag.OutOfRange, d.Span, "shorten anyscope=, or the lines of //mcp:scopes about its scopes",
+	s.report(diag.OutOfRange, d.Span,
+		"shorten anyscope=, or the lines of //mcp:scopes about its scopes",
 		"the rule has more than %d alternatives of scopes", scopeorder.Most)
 }
 
