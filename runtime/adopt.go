@@ -169,8 +169,7 @@ func RulesByHint(server *mcp.Server, readOnly, others access.Rule) (map[string]a
 			rule = readOnly
 		}
 		if !rule.Same(access.Rule{Denial: rule.Denial}) {
-			rule.Scopes = slices.Clone(rule.Scopes)
-			rules[name] = rule
+			rules[name] = rule.Clone()
 		}
 	}
 	return rules, nil

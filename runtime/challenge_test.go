@@ -298,6 +298,49 @@ func TestUnknownCallersGetTheScopesOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// A challenge names the alternative of which the fewest scopes are missing. Before 2026-07-28 it
+// has the other scopes of the caller too. scopes_supported has the first alternative of each rule.
+func TestChallengeNamesTheNearestAlternative(t *testing.T) {
+	set := toolset.NewToolset(toolset.Generated{
+		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock"},
+		Table: access.Table{Rules: []access.Rule{
+			{Tool: "move", Scopes: []string{"read", "write"}, OrScopes: [][]string{{"own"}, {"root"}},
+				Denial: access.Challenge},
+			{Tool: "hush", Scopes: []string{"hush"}, OrScopes: [][]string{{"move"}}}}},
+		Tools: []toolset.Tool{{Name: "move", Input: `{"type":"object"}`, Call: nothing},
+			{Name: "hush", Input: `{"type":"object"}`, Call: nothing}},
+	})
+	tokens := map[string]access.Principal{}
+	for _, scopes := range []string{"none", "write.else", "else", "root"} {
+		tokens[identity.HashToken(scopes)] = access.Principal{Subject: scopes,
+			Scopes: strings.Split(scopes, ".")}
+	}
+	source := guarded{identity.Static(tokens), identity.Resource{URL: "https://mcp.example/mcp",
+		AuthorizationServers: []string{"https://id.example"}}}
+	url := serve(t, newServer(t, runtime.Options{Identity: source}, set))
+	for _, era := range eras {
+		for token, want := range map[string]string{"none": "none own", "write.else": "else read write",
+			"else": "else own"} {
+			if era == "2026-07-28" {
+				want = strings.TrimPrefix(strings.TrimPrefix(want, "none "), "else ")
+			}
+			got := newRaw(t, url, token, era).call(t, "move", "", nil)
+			if got.status != http.StatusForbidden || !strings.Contains(
+				got.header.Get("Www-Authenticate"), `error="insufficient_scope", scope="`+want+`"`) {
+				t.Errorf("%s, %q: %s, want %s", era, token, got, want)
+			}
+		}
+		if got := newRaw(t, url, "root", era).call(t, "move", "", nil); got.status != http.StatusOK {
+			t.Errorf("%s: %s", era, got)
+		}
+	}
+	c := &raw{url: strings.TrimSuffix(url, runtime.PathMCP) + runtime.PathResourceMetadata}
+	if got := c.send(t, http.MethodGet, "", nil); !strings.Contains(got.body,
+		`"scopes_supported":["read","write"]`) {
+		t.Errorf("%s", got)
+	}
+}
+
 // authorizes is an authorization server and, below it, whatever else is at the URL. A code is the
 // resource that the client has requested, and the token is that in base64url.
 func authorizes(t *testing.T, next func(url string) http.Handler) (url string) {

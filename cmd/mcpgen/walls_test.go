@@ -42,6 +42,8 @@ var mayImport = map[string][]string{
 	"internal/uritemplate": {},
 	// Both sides order roles by the same rules.
 	"internal/roleorder": {},
+	// Both sides compile and compare scopes by the same rules.
+	"internal/scopeorder": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
 	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
@@ -88,7 +90,7 @@ var mayImport = map[string][]string{
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
-	"runtime/access":      {"internal/roleorder"},
+	"runtime/access":      {"internal/roleorder", "internal/scopeorder"},
 	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":  {"runtime/access"},
@@ -165,8 +167,8 @@ var mayImport = map[string][]string{
 		"runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/asset":  {},
 	"runtime/admin/internal/console/internal/cookie": {"runtime", "runtime/identity"},
-	"runtime/admin/internal/console/internal/matrix": {"runtime", "runtime/access",
-		"runtime/toolset"},
+	"runtime/admin/internal/console/internal/matrix": {"internal/scopeorder", "runtime",
+		"runtime/access", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/visible": {"internal/hiddentext"},
 
 	// Parts of the decoder.
@@ -224,19 +226,20 @@ var mayImportBelow = map[string][]string{
 	// It writes what commands found, and knows no command.
 	"report": {"diag", "/internal/escape"},
 
-	"model":      {"/internal/roleorder"},
+	"model":      {"/internal/roleorder", "/internal/scopeorder"},
 	"builds":     {},
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
 	"schemafile": {"ecma", "ordered", "schema"},
 	// It compares regular expressions of two languages.
-	"ecma":     {"/internal/hiddentext"},
-	"codec":    {"gotype", "model", "schema"},
-	"naming":   {},
-	"gotype":   {"model"},
-	"check":    {"diag", "model", "/internal/roleorder", "/internal/uritemplate"},
-	"document": {"directive", "model", "ordered", "/internal/roleorder"},
+	"ecma":   {"/internal/hiddentext"},
+	"codec":  {"gotype", "model", "schema"},
+	"naming": {},
+	"gotype": {"model"},
+	"check": {"diag", "model", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
+	"document": {"directive", "model", "ordered", "/internal/roleorder", "/internal/scopeorder"},
 	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
@@ -246,7 +249,8 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"builds", "/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
+	"policydiff": {"builds", "/internal/pattern", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -259,7 +263,8 @@ var mayImportBelow = map[string][]string{
 	"compileguard": {"gotype", "model"},
 	"load":         {"builds", "diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
-		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/structured",
+		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/structured",
 		"/internal/uritemplate"},
 	"scan/annotated": {"diag", "directive", "load", "model"},
 	"scan/faults":    {"diag", "model", "schema"},
@@ -282,6 +287,7 @@ var mayImportBelow = map[string][]string{
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
 	"internal/roleorder":   {},
+	"internal/scopeorder":  {},
 	"internal/uritemplate": {},
 	"internal/structured":  {},
 	"internal/pattern":     {},

@@ -327,6 +327,9 @@ func (p plan) drawRule(t *rapid.T) access.Rule {
 	}
 	if flip(t, "scoped") {
 		r.Authenticated, r.Scopes = false, []string{pick(t, "scope", scopes...)}
+		if other := pick(t, "other scope", scopes...); other != r.Scopes[0] {
+			r.OrScopes = [][]string{{other}}
+		}
 	}
 	if r.Denial == access.Challenge && r.Scopes == nil {
 		r.Denial = access.Conceal
@@ -383,7 +386,8 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	}
 	switch way {
 	case "scope":
-		r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
+		r = withSecretScope(r)
+		r.Authenticated = false
 	case "role":
 		r.Authenticated = false
 		r.MinRole = drawSome(t, "lacking", lacking)
@@ -408,10 +412,20 @@ func (p plan) denial(r access.Rule) access.Denial {
 	return r.Denial
 }
 
+// withSecretScope returns a rule of which each alternative needs the secret scope.
+func withSecretScope(r access.Rule) access.Rule {
+	r = r.Clone()
+	r.Scopes = append(r.Scopes, secretScope)
+	for i := range r.OrScopes {
+		r.OrScopes[i] = append(r.OrScopes[i], secretScope)
+	}
+	return r
+}
+
 // stricter is the rule of a value that the caller may not send.
 func (p plan) stricter(r access.Rule) *access.Rule {
 	r.Public, r.Authenticated, r.Denial = false, false, access.DenialDefault
-	r.Scopes = append(slices.Clone(r.Scopes), secretScope)
+	r = withSecretScope(r)
 	if p.Aware && r.Permission == (access.Permission{}) {
 		r.Permission = access.NoPermission()
 	}
@@ -423,10 +437,12 @@ func (p plan) admits(r access.Rule, to principal) bool {
 	if r.Public {
 		return true
 	}
-	for _, s := range r.Scopes {
-		if !slices.Contains(to.Scopes, s) {
-			return false
-		}
+	if len(r.Scopes) > 0 && !slices.ContainsFunc(r.Alternatives(), func(alternative []string) bool {
+		return !slices.ContainsFunc(alternative, func(s string) bool {
+			return !slices.Contains(to.Scopes, s)
+		})
+	}) {
+		return false
 	}
 	if p.Aware && r.Permission != access.NoPermission() &&
 		!slices.Contains(to.Permits, r.Permission.String()) {
@@ -501,7 +517,7 @@ func (f *form) String() string {
 	add(r.Public, "public")
 	add(r.Authenticated, "authenticated")
 	add(len(r.MinRole) > 0, "minrole=%s", strings.Join(r.MinRole, ","))
-	add(r.Scopes != nil, "scopes=%s", strings.Join(r.Scopes, ","))
+	add(r.Scopes != nil, "scopes=%s %q", strings.Join(r.Scopes, ","), r.OrScopes)
 	add(r.Permission != access.Permission{}, "action=%s", r.Permission)
 	add(r.Denial != 0, "denial=%s", r.Denial)
 	add(f.Value != nil && !f.Lacks, "verb=purge scopes=%s", secretScope)

@@ -178,7 +178,7 @@ func agreesWithin(t *rapid.T, r, less ruled, table access.Table, own, p, same ac
 				}
 			}
 		} else if d.Axis != without.Axis || d.Missing() != without.Missing() ||
-			fmt.Sprint(d.ScopesThatWouldDo()) != fmt.Sprint(without.ScopesThatWouldDo()) {
+			fmt.Sprint(d.ScopesThatWouldDo(true)) != fmt.Sprint(without.ScopesThatWouldDo(true)) {
 			t.Fatalf("%+v by %q: %+v with a boundary, and %+v without", tool, p.Roles, d, without)
 		}
 		if !slices.ContainsFunc(less.Rules, func(l access.Rule) bool { return l.Tool == tool.Tool }) &&

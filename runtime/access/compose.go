@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Part is one package's table on its way into a server's.
@@ -36,7 +37,8 @@ type level struct {
 // everything indexed. It reports all errors together, each with the package and the cure.
 //
 // The parts must have equal roles, orders and main chains, in whatever lines; a part without roles
-// of its own fits any, and where no part has any the hierarchy is [DefaultRoles].
+// of its own fits any, and where no part has any the hierarchy is [DefaultRoles]. Two parts with
+// different lines about one scope do not compose.
 func Compose(parts ...Part) (Table, error) {
 	var errs []error
 	t, from := Table{roles: &defaultOrder}, ""
@@ -59,6 +61,7 @@ func Compose(parts ...Part) (Table, error) {
 	if t.Roles == nil {
 		t.Roles = DefaultRoles()
 	}
+	errs = append(errs, t.composeScopes(parts)...)
 	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		rules, ruleErrs := t.compose(k, parts)
 		errs = append(errs, ruleErrs...)
@@ -79,6 +82,35 @@ func Compose(parts ...Part) (Table, error) {
 	}
 	t.compile()
 	return t, nil
+}
+
+// composeScopes joins the lines of scopes, one about each, and reports parts whose lines differ.
+func (t *Table) composeScopes(parts []Part) (errs []error) {
+	orders := make([]scopeorder.Order, len(parts))
+	for i, part := range parts {
+		order, problems := scopeorder.New(part.Table.Scopes)
+		for _, p := range problems {
+			errs = append(errs, fmt.Errorf("package %s: //mcp:scopes: %s: %s",
+				part.Package, p.Text, p.Cure))
+		}
+		orders[i] = order
+		for j := range i {
+			if scope, differ := scopeorder.Differ(orders[j], order); differ {
+				errs = append(errs, fmt.Errorf("packages %s and %s have different lines about the "+
+					"scope %s (%s and %s): write the same //mcp:scopes in both",
+					parts[j].Package, part.Package, scope, scopeorder.Text(parts[j].Table.Scopes),
+					scopeorder.Text(part.Table.Scopes)))
+			}
+		}
+		for _, line := range part.Table.Scopes {
+			if len(line) > 0 && !slices.ContainsFunc(t.Scopes, func(o []string) bool {
+				return o[0] == line[0]
+			}) {
+				t.Scopes = append(t.Scopes, slices.Clone(line))
+			}
+		}
+	}
+	return errs
 }
 
 // compile makes the index of each kind.
@@ -106,8 +138,8 @@ func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 			}
 			owner[name] = part.Package
 			errs = append(errs, checkRule(k, part, rule, t.roles)...)
+			rule = rule.Clone()
 			rule.MinRole = slices.Clone(t.resolve(rule.MinRole))
-			rule.Scopes = slices.Clone(rule.Scopes)
 			rules = append(rules, rule)
 		}
 	}
@@ -162,8 +194,15 @@ func checkRule(k Kind, part Part, rule Rule, order *roleorder.Order) []error {
 			bad("has the role %q, which its hierarchy does not have: run go generate", role)
 		}
 	}
-	if slices.Contains(rule.Scopes, "") {
+	if slices.Contains(slices.Concat(rule.Alternatives()...), "") {
 		bad("has a scope without a name: remove it from scopes=")
+	}
+	switch empty := func(scopes []string) bool { return len(scopes) == 0 }; {
+	case slices.ContainsFunc(rule.Alternatives(), empty):
+		bad("has an alternative without scopes: run go generate")
+	case len(rule.Alternatives()) > scopeorder.Most:
+		bad("has %d alternatives of scopes, and at most %d are possible: shorten anyscope= or "+
+			"//mcp:scopes", len(rule.Alternatives()), scopeorder.Most)
 	}
 	if rule.Permission.Required() && !rule.Permission.complete() {
 		bad("has the permission %q without an app or an action: run go generate",
@@ -175,7 +214,7 @@ func checkRule(k Kind, part Part, rule Rule, order *roleorder.Order) []error {
 	switch {
 	case rule.Denial < DenialDefault || rule.Denial > Challenge:
 		bad("has an unknown denial mode: use conceal, forbid or challenge")
-	case rule.Denial == Challenge && len(rule.Scopes) == 0:
+	case rule.Denial == Challenge && !rule.scoped():
 		bad("has denial=challenge without scopes: write scopes=, or another denial")
 	}
 	return errs

@@ -17,6 +17,15 @@ func part(pkg string, roles []string, rules ...access.Rule) access.Part {
 	return access.Part{Package: pkg, Table: table}
 }
 
+// scopes is a part with lines of scopes.
+func scopes(pkg string, lines ...string) access.Part {
+	p := access.Part{Package: pkg}
+	for _, line := range lines {
+		p.Table.Scopes = append(p.Table.Scopes, strings.Fields(line))
+	}
+	return p
+}
+
 func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 	ab := []string{"A", "B"}
 	for name, test := range map[string]struct {
@@ -40,6 +49,14 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 		"a role without a name in a rule": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: []string{""}})}, []string{`has the role "", which`}},
 		"a role without roles":            {[]access.Part{part("x/p", nil, access.Rule{Tool: "t", MinRole: []string{"Viewer"}})}, []string{"its package has no role hierarchy"}},
 		"a scope without a name":          {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s", ""}})}, []string{"a scope without a name"}},
+		"an alternative without a name":   {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: [][]string{{""}}})}, []string{"a scope without a name"}},
+		"an empty alternative":            {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: [][]string{{}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
+		"no first alternative":            {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", OrScopes: [][]string{{"s"}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
+		"17 alternatives":                 {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: slices.Repeat([][]string{{"s"}}, 16)})}, []string{`tool "t": has 17 alternatives of scopes, and at most 16 are possible`}},
+		"unequal lines of scopes":         {[]access.Part{scopes("x/p", "repo a"), scopes("x/n"), scopes("x/q", "repo a b")}, []string{"packages x/p and x/q have different lines about the scope repo (repo > a and repo > a, b): write the same //mcp:scopes in both"}},
+		"lines of scopes that meet":       {[]access.Part{scopes("x/p", "admin repo"), scopes("x/q", "repo a")}, []string{"packages x/p and x/q have different lines about the scope admin ("}},
+		"a cycle of scopes":               {[]access.Part{scopes("x/p", "a b", "b a")}, []string{"package x/p: //mcp:scopes: a includes b here, and is included by other lines"}},
+		"a cycle of two packages":         {[]access.Part{scopes("x/p", "a b"), scopes("x/q", "b a")}, []string{"packages x/p and x/q have different lines about the scope a ("}},
 		"an unknown denial":               {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Denial: 7})}, []string{"has an unknown denial mode: use conceal, forbid or challenge"}},
 		"all at once":                     {[]access.Part{part("x/p", []string{"A", "A"}, access.Rule{Tool: "t", MinRole: []string{"Z"}}, access.Rule{Tool: "u", Public: true, MinRole: []string{"Viewer"}})}, []string{"role A stands twice", `tool "t"`, `tool "u"`}},
 	} {
@@ -52,6 +69,22 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 		if len(table.Rules) != 0 {
 			t.Errorf("%s: a table all the same: %+v", name, table)
 		}
+	}
+}
+
+// Lines of two packages that give a token the same scopes fit, however they are written.
+func TestComposeJoinsTheLinesOfScopes(t *testing.T) {
+	whole, err := access.Compose(scopes("x/n"), scopes("x/p", "repo a b", "a c"),
+		scopes("x/q", "other d", "repo c a b", "a c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"repo", "a", "b"}, {"a", "c"}, {"other", "d"}}
+	if !slices.EqualFunc(whole.Scopes, want, slices.Equal[[]string]) {
+		t.Errorf("%q", whole.Scopes)
+	}
+	if _, err := access.Compose(access.Part{Package: "x/r", Table: whole}, scopes("x/q", "other d")); err != nil {
+		t.Error(err)
 	}
 }
 

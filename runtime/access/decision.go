@@ -1,6 +1,9 @@
 package access
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Axis is the part of a rule that decided.
 type Axis string
@@ -41,7 +44,7 @@ type Decision struct {
 	base       []string // the same for the tool of a value
 	held       []string // the caller's scopes, where scoped
 	login      bool     // an authenticated caller
-	scoped     bool     // some of the rule's scopes
+	scoped     bool     // some scopes of each alternative of the rule
 	stranger   bool     // a user of the host
 	permission bool     // the rule's permission
 	bounded    bool     // the same without constraints
@@ -109,18 +112,13 @@ func need(b []byte) []byte {
 	return append(b, " and "...)
 }
 
-// appendScopes appends the scopes that the rule requires and the caller lacks.
+// appendScopes appends the scopes of the nearest alternative that the caller lacks.
 func (d Decision) appendScopes(b []byte) []byte {
-	if d.rule == nil {
+	if !d.scoped {
 		return b
 	}
-	n := 0
-	for _, scope := range d.rule.Scopes {
-		if d.lacks(scope) {
-			n++
-		}
-	}
-	if n == 0 {
+	nearest, n := d.nearest()
+	if nearest == nil {
 		return b
 	}
 	b = append(need(b), "scope"...)
@@ -128,7 +126,7 @@ func (d Decision) appendScopes(b []byte) []byte {
 	if n > 1 {
 		separator = "s "
 	}
-	for _, scope := range d.rule.Scopes {
+	for _, scope := range nearest {
 		if d.lacks(scope) {
 			b = append(append(b, separator...), scope...)
 			separator = ", "
@@ -143,20 +141,57 @@ func (d Decision) LacksScopesOnly() bool {
 	return !d.Allowed && d.Axis == AxisScopes && !d.stranger && !d.permission
 }
 
-// ScopesThatWouldDo returns the sorted scopes of a token that would be admitted, if the call is
-// refused for scopes alone: those of the rule, and those that the caller has. A client that
-// requests a new token loses the scopes that it does not request. It is nil for any other decision.
-func (d Decision) ScopesThatWouldDo() []string {
+// ScopesThatWouldDo returns the sorted scopes that a challenge names, if the call is refused for
+// scopes alone: those of the alternative of the rule of which the caller lacks the fewest, the
+// first one on a tie. With held, it adds the scopes that the caller has: a client that requests a
+// new token loses the scopes that it does not request. It is nil for any other decision.
+func (d Decision) ScopesThatWouldDo(held bool) []string {
 	if !d.LacksScopesOnly() {
 		return nil
 	}
-	all := slices.Concat(d.rule.Scopes, d.held)
+	all, _ := d.nearest()
+	all = slices.Clone(all)
+	if held {
+		all = append(all, d.held...)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
+// nearest returns the alternative of which a caller, who has none, lacks the fewest scopes, and
+// their number.
+func (d *Decision) nearest() (scopes []string, fewest int) {
+	fewest = math.MaxInt
+	for i := range 1 + len(d.rule.OrScopes) {
+		alternative, n := d.rule.alternative(i), 0
+		for _, scope := range alternative {
+			if d.lacks(scope) {
+				n++
+			}
+		}
+		if len(alternative) > 0 && n < fewest {
+			scopes, fewest = alternative, n
+		}
+	}
+	return scopes, fewest
+}
+
+// suffices reports whether the caller has, with more scopes, all of an alternative.
+func (d *Decision) suffices(more []string) bool {
+	for i := range 1 + len(d.rule.OrScopes) {
+		alternative, all := d.rule.alternative(i), true
+		for _, scope := range alternative {
+			all = all && (!d.lacks(scope) || slices.Contains(more, scope))
+		}
+		if all && len(alternative) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lacks reports whether the caller lacks a scope of the rule.
-func (d Decision) lacks(scope string) bool {
+func (d *Decision) lacks(scope string) bool {
 	return d.scoped && (d.login || !holds(d.held, scope))
 }
 
@@ -244,14 +279,31 @@ func (t *Table) decideSelf(e entry, p *Principal, held uint64, d *Decision) {
 	d.Allowed, d.Axis = allowed, axis
 }
 
-// heldBy reports whether a caller has all scopes of a rule.
+// alternative returns one of the alternatives: Scopes, and then each of OrScopes.
+func (r *Rule) alternative(i int) []string {
+	if i == 0 {
+		return r.Scopes
+	}
+	return r.OrScopes[i-1]
+}
+
+// heldBy reports whether a caller has all scopes of an alternative of a rule. Nobody has an empty
+// alternative.
 func (r *Rule) heldBy(p *Principal) bool {
-	for _, scope := range r.Scopes {
-		if !holds(p.Scopes, scope) {
-			return false
+	for i := range 1 + len(r.OrScopes) {
+		alternative := r.alternative(i)
+		all := len(alternative) > 0
+		for _, scope := range alternative {
+			if !holds(p.Scopes, scope) {
+				all = false
+				break
+			}
+		}
+		if all {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // decidePermission adds the host's permissions to a decision, on an aware table.

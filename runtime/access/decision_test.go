@@ -58,6 +58,9 @@ func TestDecisionHasWhoMayAndWhatIsMissing(t *testing.T) {
 		{access.Rule{Scopes: []string{"read", "write"}}, as("", "read"), false, access.AxisScopes, "needs scope write"},
 		{access.Rule{Scopes: []string{"read", "write"}}, as("Admin"), false, access.AxisScopes, "needs scopes read, write"},
 		{access.Rule{Scopes: []string{"read"}}, as("", "write", "read"), true, access.AxisScopes, ""},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "c"), true, access.AxisScopes, ""},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "b"), false, access.AxisScopes, "needs scope a"},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as(""), false, access.AxisScopes, "needs scope c"},
 		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Viewer"), false, access.AxisRole, "needs role Member and scope read"},
 		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member"), false, access.AxisScopes, "needs scope read"},
 		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member", "read"), true, access.AxisScopes, ""},
@@ -113,6 +116,21 @@ func TestNameThatStandsTwiceIsNobodys(t *testing.T) {
 	}
 }
 
+// Compose refuses an alternative without scopes, and a literal holds it for nobody.
+func TestNobodyHasAnAlternativeWithoutScopes(t *testing.T) {
+	for missing, rule := range map[string]access.Rule{
+		"needs scope a":    {Tool: "t", Scopes: []string{"a"}, OrScopes: [][]string{{}, {"b"}}},
+		"needs scope b":    {Tool: "t", OrScopes: [][]string{{}, {"b"}}},
+		"admits no caller": {Tool: "t", OrScopes: [][]string{{}}},
+	} {
+		table := access.NewTable(rule)
+		d := table.Decide(access.Principal{Subject: "ada", Scopes: []string{""}}, "t")
+		if d.Allowed || d.Axis != access.AxisScopes || d.Missing() != missing {
+			t.Errorf("%s: %+v, %q", missing, d, d.Missing())
+		}
+	}
+}
+
 // oracle is the rule in other words, written without looking at the package.
 func oracle(roles [][]string, rule access.Rule, p access.Principal) bool {
 	if rule.Public {
@@ -128,13 +146,15 @@ func oracle(roles [][]string, rule access.Rule, p access.Principal) bool {
 			return false
 		}
 	}
-	for _, scope := range rule.Scopes {
-		asked = true
-		if !slices.Contains(p.Scopes, scope) {
-			return false
+	some := len(rule.Scopes) == 0
+	for _, scopes := range append([][]string{rule.Scopes}, rule.OrScopes...) {
+		all := len(scopes) > 0
+		for _, scope := range scopes {
+			all = all && slices.Contains(p.Scopes, scope)
 		}
+		asked, some = asked || len(scopes) > 0, some || all
 	}
-	return asked
+	return asked && some
 }
 
 func TestVisibleSetsAreNotSharedWithWhoeverHoldsMoreScopes(t *testing.T) {

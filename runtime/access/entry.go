@@ -41,7 +41,7 @@ func (t *Table) entry(i int) entry {
 	for _, trait := range [...]struct {
 		has bool
 		is  trait
-	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped},
+	}{{rule.Public, public}, {t.enforced(rule), enforced}, {rule.scoped(), scoped},
 		{rule.Permission.Required(), needsPermission}, {len(rule.MinRole) > 0, ranked}} {
 		if trait.has {
 			e.is |= trait.is

@@ -3,6 +3,8 @@ package access
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Verdict is the decision of one part of a rule about a caller.
@@ -73,11 +75,15 @@ func (t *Table) explain(p Principal, tool string) []Verdict {
 		all = append(all, Verdict{Axis: AxisRole, Holds: d.base == nil,
 			Needs: strings.Join(t.resolve(t.tools[e.of].MinRole), " or "), Has: has})
 	}
-	if len(rule.Scopes) > 0 {
-		all = append(all, Verdict{
-			Axis: AxisScopes, Holds: !d.scoped,
-			Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", ")),
-		})
+	if rule.scoped() {
+		needs := strings.Join(rule.Scopes, ", ")
+		if len(rule.OrScopes) > 0 {
+			needs = scopeorder.Either(rule.Alternatives(), func(scopes []string) string {
+				return strings.Join(scopes, " and ")
+			})
+		}
+		all = append(all, Verdict{Axis: AxisScopes, Holds: !d.scoped, Needs: needs,
+			Has: written(strings.Join(p.Scopes, ", "))})
 	}
 	switch {
 	case rule.Permission == Permission{}:

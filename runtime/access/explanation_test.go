@@ -56,12 +56,13 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
 	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true}, {MinRole: []string{"Viewer"}},
 		{MinRole: []string{"Member"}}, {MinRole: []string{"Member", "Viewer"}}, {Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
+		{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}},
 		{Permission: access.NoPermission()}, {Constrained: true}, {Denial: access.Forbid}}
 	for i, a := range requirements {
 		a.Tool = "a"
 		for j, b := range requirements {
 			b.Tool = "b"
-			b.Scopes, b.MinRole = slices.Clone(b.Scopes), slices.Clone(b.MinRole)
+			b = b.Clone()
 			slices.Reverse(b.Scopes)
 			slices.Reverse(b.MinRole)
 			if a.Same(b) != (i == j) {
@@ -72,19 +73,21 @@ func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
 }
 
 func TestCloneSharesNothing(t *testing.T) {
-	table := access.NewTable(access.Rule{Tool: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
+	table := access.NewTable(access.Rule{Tool: "t", MinRole: []string{"R"}, Scopes: []string{"s"},
+		OrScopes: [][]string{{"o"}}},
 		access.Rule{Prompt: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
 		access.Rule{Resource: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
 		access.Rule{Tool: "t", Argument: "k", Value: "v", MinRole: []string{"R"}, Scopes: []string{"s"}})
-	table.Roles = [][]string{{"R"}}
+	table.Roles, table.Scopes = [][]string{{"R"}}, [][]string{{"s", "o"}}
 	clone := table.Clone()
-	clone.Roles[0][0] = "other"
+	clone.Roles[0][0], clone.Scopes[0][0], clone.Rules[0].OrScopes[0][0] = "other", "other", "other"
 	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources,
 		clone.Values} {
 		rules[0].Scopes[0], rules[0].MinRole[0], rules[0].Public = "other", "other", true
 	}
-	if table.Roles[0][0] != "R" {
-		t.Error("the roles are shared")
+	if table.Roles[0][0] != "R" || table.Scopes[0][0] != "s" ||
+		table.Rules[0].OrScopes[0][0] != "o" {
+		t.Error("the roles, lines of scopes or alternatives are shared")
 	}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
 		if rule := table.Of(k).Rules[0]; rule.Public || rule.Scopes[0] != "s" || rule.MinRole[0] != "R" {

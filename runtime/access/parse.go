@@ -6,15 +6,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // ParseRule returns the rule in a text, in the words of the directive //mcp:tool: public alone; or
-// authenticated, minrole=Member and scopes=read,write, of which all that is written must hold; and
-// denial=conceal, forbid or challenge. minrole=Manager,Auditor holds for either role. roles is the
-// hierarchy, as in [Table]; nil is [DefaultRoles].
+// authenticated, minrole=Member, scopes=read,write and anyscope=repo,public_repo, of which all that
+// is written must hold; and denial=conceal, forbid or challenge. minrole=Manager,Auditor holds for
+// either role, scopes= for a token with all scopes, and anyscope= for a token with one of them.
+// roles is the hierarchy, as in [Table]; nil is [DefaultRoles].
 // The rule names no tool, and has no permission of a host.
 func ParseRule(roles [][]string, text string) (Rule, error) {
 	var r Rule
+	var all, one []string
 	t := Table{Roles: roles}
 	words := strings.Fields(text)
 	seen := map[string]bool{}
@@ -39,9 +43,15 @@ func ParseRule(roles [][]string, text string) (Rule, error) {
 					return bad("unknown role %q: use one of %s", role, t.hierarchyText())
 				}
 			}
-		case key == "scopes" && hasValue:
-			if r.Scopes = strings.Split(value, ","); slices.Contains(r.Scopes, "") {
+		case (key == "scopes" || key == "anyscope") && hasValue:
+			scopes := strings.Split(value, ",")
+			if slices.Contains(scopes, "") {
 				return bad("it has a scope without a name: remove the comma")
+			}
+			if key == "scopes" {
+				all = scopes
+			} else {
+				one = scopes
 			}
 		case key == "denial" && hasValue:
 			for d := Conceal; d <= Challenge; d++ {
@@ -53,9 +63,16 @@ func ParseRule(roles [][]string, text string) (Rule, error) {
 				return bad("unknown denial mode %q: use conceal, forbid or challenge", value)
 			}
 		default:
-			return bad("%q is not part of a rule: write public, or authenticated, minrole=ROLE and "+
-				"scopes=A,B, and denial=MODE", word)
+			return bad("%q is not part of a rule: write public, or authenticated, minrole=ROLE, "+
+				"scopes=A,B and anyscope=A,B, and denial=MODE", word)
 		}
+	}
+	if r.Scopes = all; one != nil {
+		alternatives, few := scopeorder.Order{}.Alternatives(all, one)
+		if !few {
+			return bad("it has more than %d alternatives of scopes: shorten anyscope=", scopeorder.Most)
+		}
+		r.Scopes, r.OrScopes = alternatives[0], alternatives[1:]
 	}
 	restricted := r.restricted()
 	switch {

@@ -7,12 +7,16 @@ import (
 
 func TestRulesAreParsed(t *testing.T) {
 	for text, want := range map[string]Rule{
-		"public":                          {Public: true},
-		" public  denial=forbid ":         {Public: true, Denial: Forbid},
-		"authenticated":                   {Authenticated: true},
-		"minrole=Member":                  {MinRole: []string{"Member"}},
-		"authenticated scopes=a,b":        {Authenticated: true, Scopes: []string{"a", "b"}},
-		"scopes=a minrole=Admin":          {MinRole: []string{"Admin"}, Scopes: []string{"a"}},
+		"public":                   {Public: true},
+		" public  denial=forbid ":  {Public: true, Denial: Forbid},
+		"authenticated":            {Authenticated: true},
+		"minrole=Member":           {MinRole: []string{"Member"}},
+		"authenticated scopes=a,b": {Authenticated: true, Scopes: []string{"a", "b"}},
+		"scopes=a minrole=Admin":   {MinRole: []string{"Admin"}, Scopes: []string{"a"}},
+		"anyscope=b,a":             {Scopes: []string{"b"}, OrScopes: [][]string{{"a"}}},
+		"scopes=x,y anyscope=b,a": {Scopes: []string{"b", "x", "y"},
+			OrScopes: [][]string{{"a", "x", "y"}}},
+		"scopes=a anyscope=b,a":           {Scopes: []string{"a"}, OrScopes: [][]string{}},
 		"scopes=a=b denial=challenge":     {Scopes: []string{"a=b"}, Denial: Challenge},
 		"minrole=Viewer denial=conceal":   {MinRole: []string{"Viewer"}, Denial: Conceal},
 		"authenticated minrole=Manager\n": {Authenticated: true, MinRole: []string{"Manager"}},
@@ -32,11 +36,14 @@ func TestRulesAreParsed(t *testing.T) {
 		"minrole=member":        `unknown role "member"` + hierarchy,
 		"minrole=":              `unknown role ""` + hierarchy,
 		"minrole": `"minrole" is not part of a rule: write public, or authenticated, ` +
-			"minrole=ROLE and scopes=A,B, and denial=MODE",
+			"minrole=ROLE, scopes=A,B and anyscope=A,B, and denial=MODE",
 		"public=false": `"public=false" is not part of a rule: write public, or authenticated, ` +
-			"minrole=ROLE and scopes=A,B, and denial=MODE",
+			"minrole=ROLE, scopes=A,B and anyscope=A,B, and denial=MODE",
 		"scopes=a,": "it has a scope without a name: remove the comma",
 		"scopes=":   "it has a scope without a name: remove the comma",
+		"anyscope=": "it has a scope without a name: remove the comma",
+		"anyscope=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q": "it has more than 16 alternatives of scopes: " +
+			"shorten anyscope=",
 		"authenticated denial=default": `unknown denial mode "default": ` +
 			"use conceal, forbid or challenge",
 		"minrole=Viewer minrole=Viewer": "it has minrole twice: remove one",

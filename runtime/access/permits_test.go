@@ -227,7 +227,7 @@ func agrees(t *testing.T, table access.Table, rules []access.Rule, p access.Prin
 					set[rule.Tool])
 			}
 		}
-		if scopes := d.ScopesThatWouldDo(); scopes != nil {
+		if scopes := d.ScopesThatWouldDo(true); scopes != nil {
 			more := p
 			more.Scopes = scopes
 			if !mayAs(more) {

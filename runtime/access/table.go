@@ -14,6 +14,7 @@ import (
 	"sort"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Denial is the form of a refusal for the caller.
@@ -102,6 +103,9 @@ type Rule struct {
 	MinRole []string
 	// Scopes are the scopes that the caller needs, all of them. Empty requires none.
 	Scopes []string
+	// OrScopes are further alternatives: in place of Scopes, the caller may have all scopes of one of
+	// them. Scopes is not empty then. A rule has at most 16 alternatives.
+	OrScopes [][]string
 	// Permission is a permission of the host. An aware table ([Table.Aware]) enforces it. Any other
 	// table records it only.
 	Permission Permission
@@ -147,7 +151,31 @@ func (r Rule) Kind() Kind {
 // an aware table ([Table.Aware]) enforces such a rule; on any other table it admits nobody.
 func (r Rule) PermissionOnly() bool {
 	return r.Permission.Required() && !r.Public && !r.Authenticated &&
-		len(r.MinRole) == 0 && len(r.Scopes) == 0
+		len(r.MinRole) == 0 && !r.scoped()
+}
+
+// Alternatives returns Scopes and OrScopes: the lists of scopes of which the caller needs one whole
+// list. They are nil for a rule without scopes. The inner slices are shared.
+func (r Rule) Alternatives() [][]string {
+	if !r.scoped() {
+		return nil
+	}
+	return append([][]string{r.Scopes}, r.OrScopes...)
+}
+
+// Clone returns an equal rule that shares no slice with r. Nil slices stay nil.
+func (r Rule) Clone() Rule {
+	r.MinRole, r.Scopes = slices.Clone(r.MinRole), slices.Clone(r.Scopes)
+	r.OrScopes = cloneLists(r.OrScopes)
+	return r
+}
+
+func cloneLists(lists [][]string) [][]string {
+	lists = slices.Clone(lists)
+	for i := range lists {
+		lists[i] = slices.Clone(lists[i])
+	}
+	return lists
 }
 
 // Same reports whether two rules have the same requirement, also for different tools.
@@ -155,7 +183,13 @@ func (r Rule) Same(other Rule) bool {
 	return r.Public == other.Public && r.Authenticated == other.Authenticated &&
 		r.Permission == other.Permission && r.Constrained == other.Constrained &&
 		r.Denial == other.Denial &&
-		sameNames(r.MinRole, other.MinRole) && sameNames(r.Scopes, other.Scopes)
+		sameNames(r.MinRole, other.MinRole) && r.sameScopes(&other)
+}
+
+// sameScopes reports whether two rules need the same scopes, in whatever order they are written.
+func (r *Rule) sameScopes(other *Rule) bool {
+	a, b := r.Alternatives(), other.Alternatives()
+	return scopeorder.Implies(a, b) && scopeorder.Implies(b, a)
 }
 
 // sameNames reports whether two lists have the same names, in whatever order.
@@ -174,8 +208,11 @@ func (r *Rule) of(k Kind) bool {
 
 // restricted reports whether the rule selects callers by their identity, role or scopes.
 func (r *Rule) restricted() bool {
-	return r.Authenticated || len(r.MinRole) > 0 || len(r.Scopes) > 0
+	return r.Authenticated || len(r.MinRole) > 0 || r.scoped()
 }
+
+// scoped reports whether the rule has scopes.
+func (r *Rule) scoped() bool { return len(r.Scopes) > 0 || len(r.OrScopes) > 0 }
 
 // enforced reports whether the rule has a requirement that the table can check. On an aware table a
 // rule that is not public and has neither a permission nor [NoPermission] admits nobody.
@@ -210,6 +247,9 @@ type Table struct {
 	// Roles is the hierarchy: chains of names, each lowest first, which are a partial order together.
 	// The first is the main chain. It has at most 64 roles. Nil fits any hierarchy.
 	Roles [][]string
+	// Scopes are the lines of //mcp:scopes: a scope, and then the scopes that a token with it has too.
+	// Decisions do not read them: [Rule].OrScopes has all alternatives. [Compose] compares them.
+	Scopes [][]string
 	// Rules are the rules of tools.
 	Rules []Rule
 	// Prompts are the rules of prompts.
@@ -250,15 +290,11 @@ func NewTable(rules ...Rule) Table {
 // Clone returns a table with the same decisions that shares no slice with t, so that a change of
 // its rules or roles does not change t. Nil slices stay nil. [Permits] of t do not fit the clone.
 func (t Table) Clone() Table {
-	t.Roles = slices.Clone(t.Roles)
-	for i := range t.Roles {
-		t.Roles[i] = slices.Clone(t.Roles[i])
-	}
+	t.Roles, t.Scopes = cloneLists(t.Roles), cloneLists(t.Scopes)
 	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values} {
 		*rules = slices.Clone(*rules)
 		for i := range *rules {
-			(*rules)[i].Scopes = slices.Clone((*rules)[i].Scopes)
-			(*rules)[i].MinRole = slices.Clone((*rules)[i].MinRole)
+			(*rules)[i] = (*rules)[i].Clone()
 		}
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Choice is an argument of a tool whose values have rules of their own.
@@ -54,7 +56,7 @@ func (t Table) Together(tool string) [][]string {
 	var names []string
 	for _, rule := range rules {
 		names = append(names, t.resolve(rule.MinRole)...)
-		able.Scopes = append(able.Scopes, rule.Scopes...)
+		able.Scopes = append(able.Scopes, slices.Concat(rule.Alternatives()...)...)
 	}
 	t.aware = false
 	return t.order().Together(names, func(roles []string) bool {
@@ -119,12 +121,14 @@ func (t *Table) within(d, tool *Decision) bool {
 		d.stranger && !tool.stranger, d.permission && !tool.permission, d.bounded && !tool.bounded:
 		return false
 	}
-	for _, scope := range d.rule.Scopes {
-		if d.lacks(scope) && !(tool.lacks(scope) && slices.Contains(tool.rule.Scopes, scope)) {
-			return false
-		}
+	var more []string
+	switch {
+	case !d.scoped:
+		return true
+	case tool.scoped:
+		more, _ = tool.nearest()
 	}
-	return true
+	return d.suffices(more)
 }
 
 // decideValues denies a tool that is allowed, or lacks scopes alone, if one of its arguments has
@@ -194,10 +198,8 @@ func (t *Table) checkValues() (errs []error) {
 // narrows reports whether a rule needs all that the rule of a tool needs, but for its roles: they
 // are needed in addition.
 func (r *Rule) narrows(tool *Rule) bool {
-	for _, scope := range tool.Scopes {
-		if !slices.Contains(r.Scopes, scope) {
-			return false
-		}
+	if !scopeorder.Implies(r.Alternatives(), tool.Alternatives()) {
+		return false
 	}
 	known := r.restricted() || r.Permission.Required()
 	return tool.Public || !r.Public && (known || !tool.restricted()) &&

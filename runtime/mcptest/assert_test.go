@@ -49,7 +49,7 @@ func office() toolset.Toolset {
 				{Tool: "file", MinRole: []string{"Clerk"}, Permission: access.Permission{Action: "file"}},
 				{Tool: "hello", Public: true},
 				{Tool: "post", Authenticated: true, Scopes: []string{"post"},
-					Denial: access.Challenge},
+					OrScopes: [][]string{{"all", "send"}}, Denial: access.Challenge},
 				{Tool: "wait", MinRole: []string{"Guest"}},
 			},
 			Prompts:   []access.Rule{{Prompt: "letter", MinRole: []string{"Clerk"}}},

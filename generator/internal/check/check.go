@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
@@ -44,6 +45,7 @@ func Servers(services []model.Service) (list diag.List) {
 		duplicates(server, &list)
 		overlaps(server, &list)
 		hierarchies(server, &list)
+		inclusions(server, &list)
 	}
 	return list
 }
@@ -368,6 +370,24 @@ func hierarchies(server []model.Service, list *diag.List) {
 			"server %s has %s here and %s in %s", s.Server.Name,
 			roleorder.Text(s.Roles.Chains), roleorder.Text(first.Roles.Chains),
 			first.Package)
+	}
+}
+
+// inclusions compares the lines about scopes of the packages of a server.
+func inclusions(server []model.Service, list *diag.List) {
+	for i, s := range server {
+		for _, other := range server[:i] {
+			scope, differ := scopeorder.Differ(other.Scopes.Order(), s.Scopes.Order())
+			if !differ {
+				continue
+			}
+			list.Add(diag.UnequalHierarchies, s.Scopes.Pos,
+				"write the same //mcp:scopes in both, or give them different server names",
+				"server %s has different lines about the scope %s: %s here and %s in %s",
+				s.Server.Name, scope, scopeorder.Text(s.Scopes.Lines),
+				scopeorder.Text(other.Scopes.Lines), other.Package)
+			break
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ type Outline struct {
 	Package   string
 	Server    string            `json:",omitempty"` // empty without name=: a server of its own
 	Roles     [][]string        `json:",omitempty"` // chains
+	Scopes    [][]string        `json:",omitempty"` // lines
 	Tools     []string          `json:",omitempty"` // names
 	Prompts   []string          `json:",omitempty"` // names
 	Resources []OutlineResource `json:",omitempty"`
@@ -31,6 +32,7 @@ func OutlineOf(s model.Service) Outline {
 	if s.Roles.Own {
 		o.Roles = s.Roles.Chains
 	}
+	o.Scopes = s.Scopes.Lines
 	for _, t := range s.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}
@@ -53,6 +55,7 @@ func (o Outline) Service() model.Service {
 	s := model.Service{Package: o.Package}
 	s.Server = model.Server{Name: o.Server, Named: o.Server != ""}
 	s.Roles = model.Roles{Chains: o.Roles, Own: len(o.Roles) > 0}
+	s.Scopes.Lines = o.Scopes
 	for _, name := range o.Tools {
 		s.Tools = append(s.Tools, model.Tool{Name: name})
 	}

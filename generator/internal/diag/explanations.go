@@ -21,9 +21,9 @@ func Purge(ctx context.Context) error`,
 	},
 	NoAccessRule: {
 		Title: "tool without access rule",
-		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, action= " +
-			"or object=. The rule is on the tool itself, or in a //mcp:default on its type or package. " +
-			"action=none alone is not a rule.",
+		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, anyscope=, " +
+			"action= or object=. The rule is on the tool itself, or in a //mcp:default on its type or " +
+			"package. action=none alone is not a rule.",
 		Example: `//mcp:tool
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write the rule, for example //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
@@ -184,10 +184,13 @@ func Find(in FindInput) (Device, error)`,
 		Cure: "Fix the tag of the field that the path names, or the //mcp:param of the parameter.",
 	},
 	UnequalHierarchies: {
-		Title: "different role hierarchies",
+		Title: "different roles or scopes",
 		Cause: "Packages whose //mcp:server has the same name= form one server, and a server has one " +
 			"hierarchy. Otherwise a role would mean more in one package than in another. The packages " +
-			"need the same roles, the same order and the same main chain, in whatever lines.",
+			"need the same roles, the same order and the same main chain, in whatever lines.\n\n" +
+			"Packages with //mcp:scopes about one scope need the same lines about it, and about the " +
+			"scopes that it includes. A package without a line about a scope fits: its rules are as " +
+			"they are written.",
 		Example: `//mcp:server name=inventory
 //mcp:roles Guest < Owner
 package devices
@@ -195,7 +198,8 @@ package devices
 //mcp:server name=inventory
 //mcp:roles Guest < Clerk < Owner
 package sites`,
-		Cure: "Write the same //mcp:roles in each, or give the packages different server names.",
+		Cure: "Write the same //mcp:roles and //mcp:scopes in each, or give the packages different " +
+			"server names.",
 	},
 	NoVerb: {
 		Title: "object without action",
@@ -231,8 +235,12 @@ func Welcome(ctx context.Context) (string, error)`,
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
 			"[]byte and output=text\n" +
-			"- a role of minrole= that has the rights of another one in the list; a //mcp:rule that adds " +
-			"nothing to the rule of the tool\n\n" +
+			"- a role of minrole= that has the rights of another one in the list; a //mcp:rule, or a key " +
+			"of it, that adds nothing to the rule of the tool\n" +
+			"- authenticated beside minrole=, scopes= or anyscope=, which callers without an identity " +
+			"cannot satisfy\n" +
+			"- a scope that each token with the rest of scopes= has; a scope of anyscope= that admits no " +
+			"further token; anyscope= that needs nothing beyond scopes=\n\n" +
 			"One of the two may be inherited from //mcp:default.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -346,13 +354,15 @@ func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
 	},
 	BadHierarchy: {
-		Title: "malformed role hierarchy",
+		Title: "malformed roles or scopes",
 		Cause: "//mcp:roles takes a chain of different names, lowest first, separated by <. Without " +
 			"names, it belongs on a const block of one named integer type whose constants have " +
 			"different values. lowest and highest are reserved.\n\n" +
 			"Several lines are a partial order together. A cycle and more than 64 roles are errors. " +
 			"The const block, or else the first line, is the main chain: lowest and highest are its " +
-			"ends. So no role may be below its start or above its end.",
+			"ends. So no role may be below its start or above its end.\n\n" +
+			"//mcp:scopes takes a scope, >, and the scopes that a token with it has too, separated by " +
+			"commas. Each scope has at most one line. A cycle is an error.",
 		Example: `//mcp:roles Viewer < Admin
 //mcp:roles Admin < Auditor < Viewer
 package devices`,
@@ -363,7 +373,9 @@ package devices`,
 		Title: "limit out of range",
 		Cause: "timeout= is from 1ms to 24h, memory= from 4MiB to 1024GiB, output= from 1KiB to 1GiB, " +
 			"and rate= at most a million calls. A smaller limit would end every call at once; a larger " +
-			"one has no effect.",
+			"one has no effect.\n\n" +
+			"A rule has at most 16 alternatives of scopes. Each scope of anyscope= is one, and so is " +
+			"each scope that includes a scope of the rule by //mcp:scopes. Several needs multiply.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=0s
 func Find(ctx context.Context, in FindInput) (Device, error)`,

@@ -72,6 +72,7 @@ const (
 	Bindings             // KIND={argument}[:PATTERN], once or several times; no keys
 	Valued               // ARGUMENT=VALUES, then keys
 	Bare                 // nothing at all
+	Included             // a scope, >, and scopes apart by commas; no keys
 )
 
 // Spec is the grammar of one directive. Parsing, `mcpgen explain DIRECTIVE` and the table in the
@@ -125,6 +126,7 @@ var access = []Key{
 		Purpose: "callers with one of these roles or a role above it; lowest and highest fit any " +
 			"hierarchy"},
 	{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
+	{Name: "anyscope", Kind: Labels, Purpose: "callers whose token has one of these scopes"},
 	{Name: "action", Kind: Label, Purpose: "the action of the host's permission " +
 		"<app>.<action>_<object>, or the whole permission without app= and object=; mcpgen " +
 		"maps CRUD verbs; none means no rule"},
@@ -157,7 +159,7 @@ var (
 	refusing = []Key{
 		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"},
 			Purpose: "the response to a refused call; default: the server's setting. challenge " +
-				"requires scopes=; a caller who lacks only scopes gets their names"},
+				"requires scopes= or anyscope=; a caller who lacks only scopes gets their names"},
 		{Name: "constrained", Kind: Flag, Purpose: "the handler applies the host's object constraints"},
 	}
 )
@@ -205,9 +207,17 @@ var specs = []Spec{
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
 	},
 	{
+		Name: "scopes",
+		Purpose: "declares that a token with the scope before > has the scopes behind it too. Each scope " +
+			"has one line. Rules of the package are compiled with all alternatives, of which a rule has " +
+			"at most 16",
+		Places: []Place{PackageDoc}, Form: Included, Repeat: true,
+		Example: `//mcp:scopes repo > public_repo, repo:status`,
+	},
+	{
 		Name: "default",
 		Purpose: "sets the default access rule for the package or the methods of a type. " +
-			"authenticated, minrole= or scopes= on a handler replace the default rule. action= " +
+			"authenticated, minrole=, scopes= or anyscope= on a handler replace the default rule. action= " +
 			"and object= are inherited separately. public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc},
 		Keys: slices.Concat(access, []Key{output("the default for output=, public tools "+
@@ -393,6 +403,7 @@ var specs = []Spec{
 				Purpose: "callers with one of these roles or a role above it, beside the roles of the " +
 					"tool's rule; lowest and highest fit any hierarchy"},
 			{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
+			{Name: "anyscope", Kind: Labels, Purpose: "callers whose token has one of these scopes"},
 		},
 		Example: `//mcp:rule action=delete,purge minrole=Admin`,
 	},

@@ -40,6 +40,9 @@ func body(s model.Service) string {
 				"without a directive.\n\n")
 		}
 		writeMatrix(&b, s, kind)
+		if first {
+			writeScopes(&b, s)
+		}
 		if kind == "tool" {
 			writeCatalogs(&b, s)
 		}
@@ -84,6 +87,16 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 			b.WriteString(" " + row.proven + " |")
 		}
 		b.WriteByte('\n')
+	}
+}
+
+// writeScopes lists the scopes that include others.
+func writeScopes(b *strings.Builder, s model.Service) {
+	for i, line := range s.Scopes.Lines {
+		if i == 0 {
+			b.WriteString("\nA token with one of these scopes has others too:\n\n")
+		}
+		fmt.Fprintf(b, "- %s: %s\n", code(line[0]), strings.Join(codes(line[1:]), ", "))
 	}
 }
 

@@ -23,7 +23,9 @@ type manifest struct {
 	Package  string         `json:"package"`  // the import path
 	Server   manifestServer `json:"server"`   // what //mcp:server declares
 	// Roles are chains, each lowest first, and the main chain first; empty fits any hierarchy.
-	Roles     [][]string         `json:"roles"`
+	Roles [][]string `json:"roles"`
+	// Scopes are the lines of //mcp:scopes: a scope, and then the scopes that a token with it has too.
+	Scopes    [][]string         `json:"scopes,omitempty"`
 	Tools     []manifestTool     `json:"tools"`     // by name
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
 	Resources []manifestResource `json:"resources"` // by URI
@@ -137,7 +139,9 @@ type manifestAccess struct {
 	Action string   `json:"action,omitempty"` // of the permission, as in "change"
 	Object string   `json:"object,omitempty"` // of the permission, as in "device"
 	Scopes []string `json:"scopes,omitempty"` // all of them are needed
-	Allow  []string `json:"allow,omitempty"`  // KIND={argument}[:PATTERN], sorted
+	// OrScopes are further alternatives: in place of scopes, all of one of them.
+	OrScopes [][]string `json:"orScopes,omitempty"`
+	Allow    []string   `json:"allow,omitempty"` // KIND={argument}[:PATTERN], sorted
 	// Constrained reports that the handler honours object constraints. Only such a handler is open
 	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
@@ -184,6 +188,7 @@ func Manifest(s model.Service) ([]byte, error) {
 			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
 			Client: s.Server.Client},
 		Roles:     [][]string{},
+		Scopes:    s.Scopes.Lines,
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
 		Resources: []manifestResource{},
@@ -291,7 +296,8 @@ func iconsOf(icons []model.Icon) (list []manifestIcon) {
 func accessOf(a model.Access) manifestAccess {
 	m := manifestAccess{
 		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole,
-		Permission: a.RequiredPermission(), Scopes: a.Scopes, Constrained: a.Constrained,
+		Permission: a.RequiredPermission(), Scopes: a.Scopes, OrScopes: a.OrScopes,
+		Constrained: a.Constrained,
 	}
 	if a.Permission != "" {
 		m.Verb, m.Action, m.Object = a.Verb, a.Action, a.Object

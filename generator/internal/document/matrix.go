@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
@@ -170,9 +171,7 @@ func (r matrixRow) needs() words {
 
 // conditions are the scopes and the permission of a rule.
 func conditions(a model.Access) (list words) {
-	for _, scope := range a.Scopes {
-		list = append(list, fmt.Sprintf("scope `%s`", scope))
-	}
+	list = scopeorder.Words(a.Alternatives(), func(scope string) string { return "`" + scope + "`" })
 	list.add(a.Permission != "",
 		fmt.Sprintf("permission `%s` (enforced only with Host.Source)", a.Permission))
 	return list

@@ -147,6 +147,9 @@ func TestAccessIsDescribedInWords(t *testing.T) {
 			"needs the server's highest role."},
 		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}}, nil,
 			"needs scope `a` and scope `b`."},
+		{model.Tool{Access: model.Access{MinRole: []string{"Clerk"}, Scopes: []string{"a", "b"},
+			OrScopes: [][]string{{"c"}}}}, nil,
+			"needs role Clerk or higher and (scopes `a` and `b`, or scope `c`)."},
 		{model.Tool{Access: model.Access{MinRole: []string{"Clerk"}, Scopes: []string{"a"},
 			Permission: "x.y", Constrained: true}}, nil,
 			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with " +
@@ -290,6 +293,18 @@ func TestResultsAreDescribedInWords(t *testing.T) {
 	} {
 		if got := resultWords(tc.out); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+}
+
+func TestAlternativesOfScopesAreWrittenAsKeys(t *testing.T) {
+	for want, alternatives := range map[string][][]string{
+		"scopes=a,b":   {{"a", "b"}},
+		"anyscope=a,b": {{"a"}, {"b"}},
+		"scopes=a,b|c": {{"a", "b"}, {"c"}},
+	} {
+		if got := scopes(alternatives); got != want {
+			t.Errorf("%q: %s, want %s", alternatives, got, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 var (
@@ -40,10 +41,12 @@ type page struct {
 
 type pageService struct {
 	Title, Package, Roles string
-	Callers               []string
-	Tables                []pageTable
-	Catalogs              []model.Catalog
-	Sections              []pageSection
+
+	Scopes   string
+	Callers  []string
+	Tables   []pageTable
+	Catalogs []model.Catalog
+	Sections []pageSection
 }
 
 // pageTable is the matrix of one kind: tools, prompts or resources.
@@ -135,6 +138,9 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 	}
 	if s.Roles.Own {
 		p.Roles = roleorder.Text(s.Roles.Chains)
+	}
+	if len(s.Scopes.Lines) > 0 {
+		p.Scopes = scopeorder.Text(s.Scopes.Lines)
 	}
 	id := func(kind, name string) string { return prefix + kind + "-" + name }
 	callers := map[string]string{} // by the ID of a section

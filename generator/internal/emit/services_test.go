@@ -74,6 +74,7 @@ func freight() testCase {
 			Package: "example.com/freight", Name: "freight", Module: "example.com",
 			Server: model.Server{Name: "freight", Title: "Freight desk", Version: "2.1.0",
 				App: "depot"},
+			Scopes: model.Scopes{Lines: [][]string{{"freight:all", "freight:read", "freight:write"}}},
 			Roles: model.Roles{Chains: [][]string{{"Guest", "Clerk", "DepotManager"},
 				{"Auditor", "DepotManager"}}, Own: true},
 			Tools: []model.Tool{
@@ -82,7 +83,8 @@ func freight() testCase {
 					Description: "BookParcel books a parcel.\n\nThe desk answers with the parcel " +
 						"as booked: \"<id>\" & all.",
 					Access: model.Access{
-						MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"}},
+						MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"},
+						OrScopes: [][]string{{"freight:all"}}},
 					Denial: "forbid", Hints: model.Hints{Destructive: no()},
 					Limits: model.Limits{Timeout: 90 * time.Second}, Input: pointed, Output: parcel,
 					Catalogs: []string{"desk", "night \"shift\"`|<b>"},
@@ -127,7 +129,8 @@ func freight() testCase {
 						Name: "Inspect", Recv: "Desk", PointerRecv: true, SDK: true},
 					Description: "Inspect answers in go-sdk's own shape.",
 					Access: model.Access{
-						Authenticated: true, Scopes: []string{"freight:look"}, Action: "none"},
+						Scopes: []string{"freight:read"}, Action: "none",
+						OrScopes: [][]string{{"freight:look"}, {"freight:all"}}},
 					Denial: "challenge", Limits: model.Limits{Timeout: half},
 					Input: book, Output: parcel,
 				},

@@ -24,7 +24,8 @@ func (p *plan) table() *jen.Statement {
 			jen.Index().Qual(accessPath, "Rule").Add(rows(rules[kind]...)))
 	}
 	return jen.Qual(accessPath, "Table").Add(rows(
-		when(p.Roles.Own, "Roles", chains(p.Roles.Chains)),
+		when(p.Roles.Own, "Roles", lists(p.Roles.Chains)),
+		when(len(p.Scopes.Lines) > 0, "Scopes", lists(p.Scopes.Lines)),
 		list("Rules", "tool", len(p.Prompts)+len(p.Resources) == 0),
 		list("Prompts", "prompt", false), list("Resources", "resource", false),
 		list("Values", "value", false)))
@@ -36,6 +37,7 @@ func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	return inline(append(fields,
 		whenTrue("Public", a.Public), whenTrue("Authenticated", a.Authenticated),
 		texts("MinRole", a.MinRole), texts("Scopes", a.Scopes),
+		when(len(a.OrScopes) > 0, "OrScopes", lists(a.OrScopes)),
 		p.permission(a), text("Verb", a.Verb), whenTrue("Constrained", a.Constrained),
 		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))))...)
 }
@@ -49,8 +51,8 @@ func (p *plan) permission(a model.Access) *jen.Statement {
 		text("App", p.Server.App), text("Action", a.Action), text("Object", a.Object))))
 }
 
-// chains writes the role hierarchy.
-func chains(lines [][]string) *jen.Statement {
+// lists writes lists of texts: the role hierarchy, lines of scopes, or alternatives.
+func lists(lines [][]string) *jen.Statement {
 	var all []jen.Code
 	for _, line := range lines {
 		all = append(all, inline(quotes(line)...))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Service is the model of a package with directives.
@@ -19,6 +20,7 @@ type Service struct {
 	Module      string         // path of the module that holds it
 	Server      Server         //
 	Roles       Roles          //
+	Scopes      Scopes         //
 	Tools       []Tool         // by tool name
 	Prompts     []Prompt       // by name
 	Resources   []Resource     // by URI
@@ -96,6 +98,20 @@ type Roles struct {
 // Order returns the partial order of the roles.
 func (r Roles) Order() roleorder.Order {
 	order, _ := roleorder.New(r.Chains) // scan has reported its problems
+	return order
+}
+
+// Scopes are the lines of //mcp:scopes.
+type Scopes struct {
+	// Lines have a scope, and then the scopes that a token with it has too. They are empty if a line
+	// has a finding.
+	Lines [][]string
+	Pos   Position // of the first //mcp:scopes
+}
+
+// Order returns the scopes that include others.
+func (s Scopes) Order() scopeorder.Order {
+	order, _ := scopeorder.New(s.Lines) // scan has reported its problems
 	return order
 }
 

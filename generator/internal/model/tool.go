@@ -6,6 +6,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Tool is one annotated handler.
@@ -87,6 +88,8 @@ type Access struct {
 	// them, or a role above one.
 	MinRole []string
 	Scopes  []string // sorted; all are required
+	// OrScopes are further alternatives, each sorted: in place of Scopes, all of one of them.
+	OrScopes [][]string
 	// Action is as written, or mapped from Verb. "none" takes the tool out, and empty is no rule.
 	Action string
 	Verb   string // the CRUD verb that Action is mapped from; empty for any other action
@@ -105,8 +108,34 @@ func (t Tool) SameRule(o Tool) bool {
 	a, b := t.Access, o.Access
 	return a.Public == b.Public && a.Authenticated == b.Authenticated &&
 		sameNames(a.MinRole, b.MinRole) &&
-		slices.Equal(a.Scopes, b.Scopes) && a.Permission == b.Permission &&
+		a.sameScopes(b) && a.Permission == b.Permission &&
 		a.Constrained == b.Constrained && t.Denial == o.Denial
+}
+
+// Alternatives returns the lists of scopes of which a caller needs one whole list: Scopes and
+// OrScopes. There are none for a rule without scopes.
+func (a Access) Alternatives() [][]string {
+	if len(a.Scopes) == 0 {
+		return nil
+	}
+	return append([][]string{a.Scopes}, a.OrScopes...)
+}
+
+// SetAlternatives sets Scopes and OrScopes.
+func (a *Access) SetAlternatives(alternatives [][]string) {
+	a.Scopes, a.OrScopes = nil, nil
+	if len(alternatives) > 0 {
+		a.Scopes = alternatives[0]
+	}
+	if len(alternatives) > 1 {
+		a.OrScopes = alternatives[1:]
+	}
+}
+
+// sameScopes reports whether two rules need the same scopes, in whatever order they are written.
+func (a Access) sameScopes(b Access) bool {
+	return scopeorder.Implies(a.Alternatives(), b.Alternatives()) &&
+		scopeorder.Implies(b.Alternatives(), a.Alternatives())
 }
 
 // sameNames reports whether two lists have the same names, in whatever order.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Kind is the kind of a change.
@@ -25,7 +26,7 @@ const (
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "server" or
+	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "scope", "server" or
 	// "handler".
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
@@ -215,11 +216,12 @@ func (c *comparison) server(old, m *Manifest) {
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
 		{"client", old.Server.Client, m.Server.Client},
 		{"roles", roleorder.Text(old.Roles), roleorder.Text(m.Roles)},
+		{"scopes", scopeorder.Text(old.Scopes), scopeorder.Text(m.Scopes)},
 		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
 	} {
 		if part.old != part.new {
 			member := "server"
-			if part.what == "package" || part.what == "roles" {
+			if slices.Contains([]string{"package", "roles", "scopes"}, part.what) {
 				member = part.what
 			}
 			change(member, "server", m.Server.Name, "%s: %s, now %s", part.what,
@@ -227,6 +229,7 @@ func (c *comparison) server(old, m *Manifest) {
 		}
 	}
 	c.order(old, m)
+	c.inclusions(old, m)
 	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
 		maps.Keys(m.Types))) {
 		if old.Types[name] != m.Types[name] {

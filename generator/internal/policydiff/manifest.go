@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // formats are the versions of the manifest's format that this package reads. Format 2 has one line
@@ -40,17 +41,19 @@ type Manifest struct {
 
 		Icons json.RawMessage `json:"icons"`
 	} `json:"server"`
-	Roles     chains `json:"roles"`
-	Tools     []Item `json:"tools"`
-	Prompts   []Item `json:"prompts"`
-	Resources []Item `json:"resources"`
+	Roles     chains     `json:"roles"`
+	Scopes    [][]string `json:"scopes"`
+	Tools     []Item     `json:"tools"`
+	Prompts   []Item     `json:"prompts"`
+	Resources []Item     `json:"resources"`
 	Ignored   []struct {
 		Handler string `json:"handler"`
 		Reason  string `json:"reason"`
 	} `json:"ignored"`
 	Types map[string]string `json:"types"`
 
-	order roleorder.Order // of Roles
+	order  roleorder.Order  // of Roles
+	scopes scopeorder.Order // of Scopes
 }
 
 // Item is a tool, a prompt or a resource.
@@ -101,16 +104,17 @@ type argument struct {
 
 // Access is a rule.
 type Access struct {
-	Public        bool     `json:"public"`
-	Authenticated bool     `json:"authenticated"`
-	MinRole       names    `json:"minRole"`
-	Permission    string   `json:"permission"`
-	Verb          string   `json:"verb"`
-	Action        string   `json:"action"`
-	Object        string   `json:"object"`
-	Scopes        []string `json:"scopes"`
-	Allow         []string `json:"allow"`
-	Constrained   bool     `json:"constrained"`
+	Public        bool       `json:"public"`
+	Authenticated bool       `json:"authenticated"`
+	MinRole       names      `json:"minRole"`
+	Permission    string     `json:"permission"`
+	Verb          string     `json:"verb"`
+	Action        string     `json:"action"`
+	Object        string     `json:"object"`
+	Scopes        []string   `json:"scopes"`
+	OrScopes      [][]string `json:"orScopes"`
+	Allow         []string   `json:"allow"`
+	Constrained   bool       `json:"constrained"`
 }
 
 // Value is a value of an argument with a rule of its own.
@@ -135,6 +139,11 @@ func Read(file string, text []byte) (*Manifest, error) {
 	if m.order, problems = roleorder.New(m.Roles); len(problems) > 0 {
 		return nil, fmt.Errorf("%s has roles with an error: %s: run go generate there", file,
 			problems[0].Text)
+	}
+	var lines []scopeorder.Problem
+	if m.scopes, lines = scopeorder.New(m.Scopes); len(lines) > 0 {
+		return nil, fmt.Errorf("%s has lines of scopes with an error: %s: run go generate there", file,
+			lines[0].Text)
 	}
 	if m.Server.Strict {
 		m.Server.Unannotated = "strict"

@@ -129,9 +129,6 @@ func (a Access) of(caller string, order roleorder.Order) need {
 		return nil
 	}
 	var term []string
-	for _, scope := range a.Scopes {
-		term = append(term, "scope "+scope)
-	}
 	if a.requiresPermission() {
 		term = append(term, "permission "+a.Permission)
 		if !a.Constrained {
@@ -145,7 +142,15 @@ func (a Access) of(caller string, order roleorder.Order) need {
 			term = append(term, "grant "+b.String())
 		}
 	}
-	return need{sorted(term)}
+	var scopes need
+	for _, alternative := range append([][]string{a.Scopes}, a.OrScopes...) {
+		var parts []string
+		for _, scope := range alternative {
+			parts = append(parts, "scope "+scope)
+		}
+		scopes = append(scopes, sorted(parts))
+	}
+	return scopes.and(need{term})
 }
 
 func (a Access) requiresPermission() bool { return a.Permission != "" && a.Permission != "none" }

@@ -245,3 +245,24 @@ func (c *comparison) order(old, m *Manifest) {
 		}
 	}
 }
+
+// inclusions reports scopes that include others now and did not, and the other way round.
+func (c *comparison) inclusions(old, m *Manifest) {
+	for _, scope := range sorted(slices.Concat(old.scopes.Names(), m.scopes.Names())) {
+		was, is := old.scopes.Below(scope), m.scopes.Below(scope)
+		for _, change := range []struct {
+			kind        Kind
+			text        string
+			less, after []string
+		}{{Widened, "now includes ", was, is}, {Narrowed, "no longer includes ", is, was}} {
+			others := slices.DeleteFunc(slices.Clone(change.after), func(other string) bool {
+				return slices.Contains(change.less, other)
+			})
+			if len(others) > 0 {
+				c.changes = append(c.changes, Change{Kind: change.kind, Subject: "scope", Name: scope,
+					Package: m.Package, Message: change.text + strings.Join(others, ", "), File: m.File,
+					Line: memberLine(m.Text, "scopes")})
+			}
+		}
+	}
+}

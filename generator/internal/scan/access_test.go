@@ -52,7 +52,7 @@ func anyRule(t *rapid.T, label string) rule {
 		authenticated: rapid.Bool().Draw(t, label+" authenticated"),
 		minRole: rapid.SampledFrom([][]string{nil, {"Viewer"}, {"Viewer", "Auditor"}}).Draw(
 			t, label+" minrole"),
-		scopes: rapid.SampledFrom([][]string{nil, {"read"}, {"read", "write"}}).Draw(
+		scopes: rapid.SampledFrom([][][]string{nil, {{"read"}}, {{"read", "write"}, {"all"}}}).Draw(
 			t, label+" scopes"),
 		action: rapid.SampledFrom([]string{"", "none", "reboot"}).Draw(t, label+" action"),
 		object: rapid.SampledFrom([]string{"", "device"}).Draw(t, label+" object"),

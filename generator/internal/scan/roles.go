@@ -14,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // defaultRoles is the hierarchy of packages that declare none.
@@ -192,6 +193,95 @@ func (s *scanner) role(d *directive.Directive, arg directive.Arg) {
 // is known to have any by no role.
 func (s *scanner) implies(some, others []string) bool {
 	return len(some) > 0 && s.order.Implies(s.order.Resolve(some), s.order.Resolve(others))
+}
+
+// inclusions reads //mcp:scopes, of the package docs of all files.
+func (s *scanner) inclusions() {
+	scopes := &s.Service.Scopes
+	var lines []*directive.Directive
+	var texts [][]string
+	sound := true
+	for _, decl := range s.decls {
+		for _, d := range decl.Directives {
+			if d.Name != "scopes" || decl.Place != directive.PackageDoc {
+				continue
+			}
+			if lines == nil {
+				scopes.Pos = s.at(d.Span)
+			}
+			var line []string
+			for _, v := range d.Chain {
+				line = append(line, v.Text)
+			}
+			lines, texts, sound = append(lines, d), append(texts, line), sound && !d.Broken
+		}
+	}
+	if !sound {
+		return
+	}
+	order, problems := scopeorder.New(texts)
+	for _, p := range problems {
+		span := lines[p.Line].Span
+		if p.At >= 0 {
+			span = lines[p.Line].Chain[p.At].Span
+		}
+		s.report(diag.BadHierarchy, span, p.Cure, "%s", p.Text)
+	}
+	if len(problems) == 0 {
+		scopes.Lines, s.scopes = texts, order
+	}
+}
+
+// alternatives compiles scopes= and anyscope= of a directive, and reports scopes without an effect.
+func (s *scanner) alternatives(d *directive.Directive) [][]string {
+	all, one := d.List("scopes"), d.List("anyscope")
+	alternatives, few := s.scopes.Alternatives(all, one)
+	if !few {
+		s.tooMany(d)
+		return [][]string{slices.Concat(all, one)}
+	}
+	bad := func(span directive.Span, cure, format string, args ...any) {
+		d.Broken = true
+		s.report(diag.Contradiction, span, cure, format, args...)
+	}
+	without := func(list []string, i int) []string {
+		return slices.Delete(slices.Clone(list), i, i+1)
+	}
+	if arg, ok := d.Arg("anyscope"); ok && len(all) > 0 {
+		needed, few := s.scopes.Alternatives(all, nil)
+		if few && scopeorder.Implies(needed, alternatives) {
+			bad(arg.Span, "remove anyscope=", "anyscope= needs nothing beyond scopes=")
+			return alternatives
+		}
+	}
+	for _, key := range []string{"scopes", "anyscope"} {
+		arg, _ := d.Arg(key)
+		for i, v := range arg.Values {
+			if key == "scopes" {
+				rest, few := s.scopes.Alternatives(without(all, i), one)
+				if few && len(rest) > 0 && scopeorder.Implies(rest, alternatives) {
+					bad(v.Span, "remove it", "each token with the other scopes of the rule has %s too",
+						v.Text)
+					return alternatives
+				}
+			} else if len(one) > 1 {
+				rest, few := s.scopes.Alternatives(all, without(one, i))
+				if few && scopeorder.Implies(alternatives, rest) {
+					bad(v.Span, "remove it", "%s in anyscope= admits no further token", v.Text)
+					return alternatives
+				}
+			}
+		}
+	}
+	return alternatives
+}
+
+// tooMany reports a rule with more alternatives than a table may have.
+func (s *scanner) tooMany(d *directive.Directive) {
+	d.Broken = true
+	s.report(diag.OutOfRange, d.Span,
+		"shorten anyscope=, or the lines of //mcp:scopes about its scopes",
+		"the rule has more than %d alternatives of scopes", scopeorder.Most)
 }
 
 // integers returns the constants of a block when all of them, blank ones apart, have one named

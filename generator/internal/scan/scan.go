@@ -28,6 +28,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/scan/loguse"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Services returns the packages among the program's roots that have directives, by import
@@ -150,6 +151,7 @@ type scanner struct {
 	grantUses func() *grantuse.Funcs
 	shown     []shown // the handlers whose schemas have named string types
 	order     roleorder.Order
+	scopes    scopeorder.Order
 	roleType  *types.TypeName
 	roleVals  []*types.Const
 }
@@ -172,6 +174,7 @@ func (s *scanner) scan() {
 	}
 	s.header()
 	s.hierarchy()
+	s.inclusions()
 	s.readDefaults()
 	s.types()
 	s.tools()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/policydiff"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
@@ -21,21 +22,30 @@ type drawnRule struct {
 	minRole               []string
 	public, authenticated bool
 	scopes                []string
+	orScopes              [][]string
 }
 
 func (r drawnRule) manifest() map[string]any {
 	return map[string]any{"public": r.public, "authenticated": r.authenticated,
-		"minRole": r.minRole, "scopes": r.scopes}
+		"minRole": r.minRole, "scopes": r.scopes, "orScopes": r.orScopes}
 }
 
 func (r drawnRule) table(tool string) access.Rule {
 	return access.Rule{Tool: tool, Public: r.public, Authenticated: r.authenticated,
-		MinRole: r.minRole, Scopes: r.scopes}
+		MinRole: r.minRole, Scopes: r.scopes, OrScopes: r.orScopes}
+}
+
+func (r drawnRule) alternatives() [][]string { return r.table("").Alternatives() }
+
+func (r *drawnRule) setScopes(alternatives [][]string) {
+	if r.scopes, r.orScopes = nil, nil; len(alternatives) > 0 {
+		r.scopes, r.orScopes = alternatives[0], alternatives[1:]
+	}
 }
 
 var (
 	drawnRoles  = []string{"A", "B", "C", "D"}
-	drawnScopes = []string{"s", "t"}
+	drawnScopes = []string{"s", "t", "u"}
 	drawnTools  = []string{"x", "y", "z"}
 )
 
@@ -93,11 +103,11 @@ func drawRule(t *rapid.T, roles []string) (r drawnRule) {
 			r.minRole = append(r.minRole, role)
 		}
 	}
-	for _, scope := range drawnScopes {
-		if rapid.Bool().Draw(t, "scope "+scope) {
-			r.scopes = append(r.scopes, scope)
-		}
-	}
+	order, _ := scopeorder.New(rapid.SampledFrom([][][]string{nil, {{"s", "t"}},
+		{{"s", "t"}, {"t", "u"}}}).Draw(t, "lines"))
+	some := rapid.SampledFrom(setsOf(drawnScopes))
+	alternatives, _ := order.Alternatives(some.Draw(t, "scopes"), some.Draw(t, "anyscope"))
+	r.setScopes(alternatives)
 	if !r.authenticated && r.minRole == nil && r.scopes == nil {
 		r.authenticated = true // a rule that admits nobody is an error of the generator
 	}
@@ -114,11 +124,7 @@ func stricter(t *rapid.T, r drawnRule, roles []string) drawnRule {
 	if v.public = false; v.minRole == nil {
 		v.minRole = r.minRole
 	}
-	for _, scope := range r.scopes {
-		if !slices.Contains(v.scopes, scope) {
-			v.scopes = append(v.scopes, scope)
-		}
-	}
+	v.setScopes(scopeorder.Both(r.alternatives(), v.alternatives()))
 	v.authenticated = v.authenticated || r.authenticated ||
 		v.minRole == nil && v.scopes == nil
 	return v
@@ -202,7 +208,7 @@ func decision(table access.Table, p access.Principal, subject string) bool {
 // runtime: for each set of roles, set of scopes and tool, and for each value with a rule. A caller
 // with several roles may be reported by a part of its roles, or by roles below them.
 func TestDiffReportsExactlyWhatDecisionsDiffer(t *testing.T) {
-	scopeSets := [][]string{nil, {"s"}, {"t"}, {"s", "t"}}
+	scopeSets := setsOf(drawnScopes)
 	rapid.Check(t, func(t *rapid.T) {
 		base, old := drawSide(t)
 		head, current := drawSide(t)
@@ -411,7 +417,7 @@ func TestDiffMissesNoWideningUnderANewName(t *testing.T) {
 		changes := policydiff.Compare([]*policydiff.Manifest{old.manifest},
 			[]*policydiff.Manifest{current.manifest})
 		for i, roles := range append([][]string{nil}, setsOf([]string{"A", "B", "C"})...) {
-			for _, scopes := range [][]string{nil, {"s"}, {"t"}, {"s", "t"}} {
+			for _, scopes := range setsOf(drawnScopes) {
 				p := access.Principal{Subject: "ada", Roles: roles, Scopes: scopes}
 				reports := func(caller string) bool { return caller == "no role" }
 				switch {

@@ -14,7 +14,7 @@ import (
 
 func (r drawnRule) model() model.Access {
 	return model.Access{Public: r.public, Authenticated: r.authenticated, MinRole: r.minRole,
-		Scopes: r.scopes}
+		Scopes: r.scopes, OrScopes: r.orScopes}
 }
 
 // TestMatrixShowsWhatDecisionsAllow holds the matrix against the decision function of the runtime,

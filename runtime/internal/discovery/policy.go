@@ -170,7 +170,7 @@ func (p *Policy) DenialOf(d access.Decision) access.Denial {
 func (p *Policy) Challenges() bool {
 	for _, k := range request.Kinds {
 		for _, rule := range p.Table.Of(k).Rules {
-			byDefault := rule.Denial == access.DenialDefault && len(rule.Scopes) > 0
+			byDefault := rule.Denial == access.DenialDefault && rule.Alternatives() != nil
 			if rule.Denial == access.Challenge || byDefault && p.Denial == access.Challenge {
 				return true
 			}

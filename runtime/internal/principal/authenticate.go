@@ -201,11 +201,11 @@ func (a *Authenticator) challenge(parameters, query string) string {
 	return value
 }
 
-// InsufficientScope returns the challenge of RFC 6750, section 3.1, with all scopes that a token
-// needs, also those that the caller has (specification 2025-11-25, basic/authorization). query is
-// that of the request.
-func (a *Authenticator) InsufficientScope(d access.Decision, query string) string {
-	scope := scopeValue(d.ScopesThatWouldDo())
+// InsufficientScope returns the challenge of RFC 6750, section 3.1, with the scopes of the nearest
+// alternative of the rule. With held, for versions with sessions, it has all scopes of the caller
+// too (specification 2025-11-25, basic/authorization). query is that of the request.
+func (a *Authenticator) InsufficientScope(d access.Decision, held bool, query string) string {
+	scope := scopeValue(d.ScopesThatWouldDo(held))
 	return a.challenge(fmt.Sprintf(`, error="insufficient_scope", scope=%q`, scope), query)
 }
 

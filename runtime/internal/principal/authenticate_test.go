@@ -254,12 +254,12 @@ func TestChallengeHasTheScopesThatSuffice(t *testing.T) {
 	scopes := []string{"read", "write all", "wr\"ite"}
 	table := access.Table{Rules: []access.Rule{{Tool: "a", Scopes: scopes}}}
 	d := table.Decide(access.Principal{Subject: "ada"}, "a")
-	if !slices.Contains(d.ScopesThatWouldDo(), "read") {
+	if !slices.Contains(d.ScopesThatWouldDo(true), "read") {
 		t.Fatalf("%+v", d)
 	}
 	const want = `Bearer realm="team", error="insufficient_scope", scope="read"`
 	a := NewAuthenticator(Config{Realm: "team"})
-	if got := a.InsufficientScope(d, "catalog=ops"); got != want {
+	if got := a.InsufficientScope(d, true, "catalog=ops"); got != want {
 		t.Error(got)
 	}
 }

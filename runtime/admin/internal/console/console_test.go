@@ -171,7 +171,8 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 func rules() []access.Rule {
 	return []access.Rule{
 		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
-		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"}, Scopes: []string{"write"}},
+		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"}, Scopes: []string{"write"},
+			OrScopes: [][]string{{"all", "more"}}},
 		{Tool: "erase", MinRole: []string{"Admin"}}, {Tool: "host", MinRole: []string{"Viewer"},
 			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
 		{Tool: "free", MinRole: []string{"Viewer"}, Permission: access.NoPermission()},

@@ -3,6 +3,7 @@
 //mcp:server name=freight title="Freight desk" version=2.1.0 app=depot
 //mcp:roles Guest < Clerk < DepotManager
 //mcp:roles Auditor < DepotManager
+//mcp:scopes freight:all > freight:read, freight:write
 package freight
 
 import (
@@ -101,7 +102,7 @@ func (d *Desk) Purge(ctx context.Context) error { return nil }
 
 // Inspect answers in go-sdk's own shape.
 //
-//mcp:tool authenticated action=none denial=challenge scopes=freight:look
+//mcp:tool action=none denial=challenge anyscope=freight:read,freight:look
 func (d *Desk) Inspect(ctx context.Context, req *mcp.CallToolRequest, in BookInput) (*mcp.CallToolResult, Parcel, error) {
 	return nil, in.Parcel, nil
 }

@@ -31,15 +31,16 @@ const (
 func Toolset(desk *Desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/freight",
-		Manifest: "sha256:366635bf8ea3a34f0d5b3dace709e77be517c4bbc8f6c808702a42ef679a7956",
+		Manifest: "sha256:16388c0ef6403e87d64faf9e1e90e39da92d27bf81fa8814b9bd5f3e606403b4",
 		Server:   toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
 		Table: access.Table{
-			Roles: [][]string{{"Guest", "Clerk", "DepotManager"}, {"Auditor", "DepotManager"}},
+			Roles:  [][]string{{"Guest", "Clerk", "DepotManager"}, {"Auditor", "DepotManager"}},
+			Scopes: [][]string{{"freight:all", "freight:read", "freight:write"}},
 			Rules: []access.Rule{
-				{Tool: ToolBookParcel, MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
+				{Tool: ToolBookParcel, MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"}, OrScopes: [][]string{{"freight:all"}}, Denial: access.Forbid},
 				{Tool: ToolCount, Public: true},
 				{Tool: ToolFind, MinRole: []string{"Guest", "Auditor"}},
-				{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission(), Denial: access.Challenge},
+				{Tool: ToolInspect, Scopes: []string{"freight:read"}, OrScopes: [][]string{{"freight:look"}, {"freight:all"}}, Permission: access.NoPermission(), Denial: access.Challenge},
 				{Tool: ToolPurge, MinRole: []string{"DepotManager"}, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
 			},
 		},

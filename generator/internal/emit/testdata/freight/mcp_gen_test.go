@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:160e4b600f1c1aa0ad48fd686352a852",
-		Code:   "2:766500c80731acbde4777343b529d4de",
+		Source: "2:b58c35133ed841edabf63c60816943a5",
+		Code:   "2:506afd9905dc2e4dea269ba35abbc4a6",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

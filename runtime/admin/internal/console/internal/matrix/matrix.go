@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -93,16 +94,16 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 			enforced, byRole := enforcesPermission(table, k, rule), byRole(table, k, rule)
 			for _, c := range m.Callers {
 				caller := c.principal
-				caller.Scopes = rule.Scopes
+				caller.Scopes = slices.Concat(rule.Alternatives()...)
 				d := byRole.Decide(caller, rule.Name())
 				r.Cells = append(r.Cells, cell{d.Allowed, d.Missing()})
 			}
 			for _, roles := range byRole.Together(rule.Name()) {
 				r.Also = append(r.Also, "or the roles "+strings.Join(roles, " and "))
 			}
-			for _, scope := range rule.Scopes {
-				r.Also = append(r.Also, "scope "+scope)
-			}
+			r.Also = append(r.Also, scopeorder.Words(rule.Alternatives(), func(scope string) string {
+				return scope
+			})...)
 			switch {
 			case rule.Permission.Required() && enforced:
 				r.Also = append(r.Also, "permission "+rule.Permission.String())
@@ -133,7 +134,8 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 // enforcesPermission reports whether the table enforces the rule's permission: a principal without
 // permissions of the host lacks it then.
 func enforcesPermission(table access.Table, k access.Kind, rule access.Rule) bool {
-	p := access.Principal{Subject: somebody, Scopes: rule.Scopes}
+	p := access.Principal{Subject: somebody,
+		Scopes: slices.Concat(rule.Alternatives()...)}
 	return slices.ContainsFunc(table.Of(k).Explain(p, rule.Name()), func(v access.Verdict) bool {
 		return v.Axis == access.AxisPermission && !v.Holds
 	})
