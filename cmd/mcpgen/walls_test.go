@@ -116,7 +116,8 @@ var mayImport = map[string][]string{
 	"runtime/sandbox/internal/threads":  {},
 
 	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/decode", "runtime/observe"},
-	"runtime/store": {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant",
+	"runtime/store": {"internal/boundaryitem", "internal/groupcommit", "runtime/access",
+		"runtime/audit", "runtime/boundary", "runtime/grant",
 		"runtime/internal/storechange", "runtime/store/internal/...", "runtime/task"},
 	"runtime/internal/storechange":   {},
 	"runtime/store/internal/fault":   {},

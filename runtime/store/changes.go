@@ -23,7 +23,7 @@ const (
 	pause = time.Second
 	// looking is the time limit of a read of the revision.
 	looking = 10 * time.Second
-	// backlog is the maximum number of pending changes of a follower..
+	// backlog is the maximum number of pending changes of a follower.
 	backlog = 256
 )
 
@@ -211,10 +211,11 @@ func (b *mailbox) receive(payload string, at int64) {
 	b.put(c, at)
 }
 
-// changed are the kinds that are announced.
+// changed are the kinds that are announced. A process of an earlier version takes a later kind for
+// Everything.
 var changed = []storechange.Kind{storechange.Org, storechange.Team, storechange.Member,
 	storechange.Catalog, storechange.Entry, storechange.Tool, storechange.Audit,
-	storechange.Grant, storechange.Request}
+	storechange.Grant, storechange.Request, storechange.Boundary}
 
 // put adds the change of a revision; at is the revision that was read after it. Each revision is
 // announced once: if two notifications name the same one, either may be forged.
