@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -86,6 +87,48 @@ func TestBoundariesOfAliasesAndOfThePast(t *testing.T) {
 	_, err := bounded("items: [tool:" + alias + "]")
 	if err == nil || !strings.Contains(err.Error(), "has an alias: write tool:"+name) {
 		t.Error(err)
+	}
+}
+
+// registering is a source of identities whose issuers let clients register.
+type registering struct {
+	identity.Source
+	report func(issuer, field string)
+}
+
+func (r *registering) OnRegistration(report func(issuer, field string)) { r.report = report }
+
+// Optional boundaries do not hold a client that can register again, unless new clients have one.
+func TestOptionalBoundariesAndRegistrationAreAWarning(t *testing.T) {
+	const everybody = "boundaries: [{issuer: i, client: '*', items: '*'}, {issuer: j, client: a}]"
+	for _, test := range []struct {
+		source   boundary.Source
+		optional bool
+		want     string // issuers with a warning
+	}{
+		{nil, false, ""}, {boundaryFile(t, everybody), false, ""}, {boundaryFile(t, everybody), true, "j"},
+		{boundaryFile(t, "boundaries: []"), true, "ij"}, {failingBoundaries{}, true, "ij"},
+	} {
+		var log lines
+		source := &registering{Source: identity.Static(map[string]access.Principal{})}
+		newServer(t, runtime.Options{Identity: source, Logger: log.at(slog.LevelDebug),
+			Access: runtime.AccessOptions{Boundaries: test.source, BoundariesOptional: test.optional}}, depot())
+		if source.report != nil {
+			source.report("i", "registration_endpoint")
+			source.report("j", "registration_endpoint")
+		}
+		got := ""
+		for _, line := range log.of(t, "boundaries are optional, and the issuer lets clients register: "+
+			"a client that registers again has no boundary. Add a boundary of the client \"*\" of the issuer, "+
+			"or remove Options.Access.BoundariesOptional") {
+			got += line["issuer"].(string)
+			if line["level"] != "WARN" || line["metadata"] != "registration_endpoint" {
+				t.Errorf("%v", line)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%T, optional %t: %q, want %q", test.source, test.optional, got, test.want)
+		}
 	}
 }
 

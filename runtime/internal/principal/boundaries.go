@@ -79,7 +79,7 @@ type BoundariesConfig struct {
 	ReadOnly access.Set          // the tools that are marked readonly
 	Catalogs map[string][]string // the tools of the catalogs that code declares
 	Aliases  map[string]string   // of tools, for errors
-	Issuers  []string            // those of the identity source; nil if they are not known
+	Identity identity.Source
 	Pool     *worker.Pool
 	Log      *slog.Logger
 	Masker   redact.Masker
@@ -103,7 +103,11 @@ func NewBoundaries(c BoundariesConfig) (*Boundaries, error) {
 		Keep: func(limits, *access.Bounds, error) time.Duration { return loader.Forever },
 		Cost: func(limits, *access.Bounds) int { return 512 + b.size() },
 	})
-	return b, b.check()
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	b.watchRegistration()
+	return b, nil
 }
 
 // size is about how much memory a compiled boundary has, in bytes.

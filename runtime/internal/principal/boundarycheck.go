@@ -1,6 +1,7 @@
 package principal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,6 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // check returns an error for each name of a source that lists its boundaries, if the server does
@@ -23,12 +25,16 @@ func (b *Boundaries) check() error {
 	if !ok {
 		return nil
 	}
+	var issuers []string // nil if they are not known
+	if lister, ok := b.Identity.(identity.IssuerLister); ok {
+		issuers = lister.Issuers()
+	}
 	var found problems
 	for party, e := range lister.All() {
 		bad := func(err error) { found.add("Options.Access.Boundaries: %s: %w", e.Where, err) }
-		if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
-			!slices.Contains(b.Issuers, issuer) {
-			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, b.Issuers)))
+		if issuer := party.Issuer; party.Actor == "" && issuers != nil &&
+			!slices.Contains(issuers, issuer) {
+			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, issuers)))
 		}
 		if !boundaryitem.IsAll(e.Roles) {
 			for _, role := range e.Roles {
@@ -50,6 +56,26 @@ func (b *Boundaries) check() error {
 		}
 	}
 	return errors.Join(found...)
+}
+
+// watchRegistration logs a warning of each issuer by which a client can register again and so lose
+// its boundary: boundaries are optional, and there is none for new clients.
+func (b *Boundaries) watchRegistration() {
+	source, ok := b.Identity.(interface {
+		OnRegistration(report func(issuer, field string))
+	})
+	if !ok || !b.Optional {
+		return
+	}
+	source.OnRegistration(func(issuer, field string) {
+		party := boundary.Party{Issuer: issuer, Client: boundaryitem.All}
+		if _, bounded, err := b.find(context.Background(), party); bounded && err == nil {
+			return
+		}
+		b.Log.Warn("boundaries are optional, and the issuer lets clients register: a client that "+
+			"registers again has no boundary. Add a boundary of the client \"*\" of the issuer, or remove "+
+			"Options.Access.BoundariesOptional", "issuer", issuer, "metadata", field)
+	})
 }
 
 // checkItem returns an error for an item that the server does not have.
