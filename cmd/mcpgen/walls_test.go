@@ -206,13 +206,14 @@ var mayImport = map[string][]string{
 		"runtime/decode"},
 
 	// A contract, and a source of it.
-	"runtime/boundary": {},
-	"runtime/boundary/static": {"internal/boundaryitem", "internal/configfile", "runtime/boundary",
-		"runtime/decode"},
+	"runtime/boundary":        {},
+	"runtime/boundary/static": {"internal/boundaryfile", "internal/boundaryitem", "runtime/boundary"},
+	// Sources and commands read files of boundaries by the same rules.
+	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
 	// Sources and the server read items by the same rules.
 	"internal/boundaryitem": {"internal/editdistance"},
 	// Files of settings have one reader.
-	"internal/configfile": {"runtime/decode"},
+	"internal/configfile": {},
 }
 
 // mayImportBelow are the imports of the packages below generator/internal. Names without a slash in
@@ -320,7 +321,7 @@ var outside = map[string]links{
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 	"runtime/boundary/static":       {modules: []string{"go.yaml.in/yaml/v4"}},
-	"internal/configfile":           {modules: []string{"go.yaml.in/yaml/v4"}},
+	"internal/boundaryfile":         {modules: []string{"go.yaml.in/yaml/v4"}},
 	"runtime/boundary":              {},
 
 	// A server without a database links none of these; the runtime itself imports none.
