@@ -35,6 +35,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -376,14 +377,18 @@ func (s *Server) buildBoundaries() (err error) {
 	if opts.Boundaries == nil {
 		return nil
 	}
+	var issuers []string
+	if lister, ok := s.opts.Identity.(identity.IssuerLister); ok {
+		issuers = lister.Issuers()
+	}
 	catalogs := map[string][]string{}
 	for _, c := range s.catalogs.Declared() {
 		catalogs[c.Name] = c.Tools
 	}
 	s.boundaries, err = principal.NewBoundaries(principal.BoundariesConfig{
 		Source: opts.Boundaries, Optional: opts.BoundariesOptional, Table: s.table,
-		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases, Identity: s.opts.Identity,
-		Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
+		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases, Issuers: issuers,
+		Identity: s.opts.Identity, Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
 	return err
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
-	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // check returns an error for each name of a source that lists its boundaries, if the server does
@@ -25,16 +24,12 @@ func (b *Boundaries) check() error {
 	if !ok {
 		return nil
 	}
-	var issuers []string // nil if they are not known
-	if lister, ok := b.Identity.(identity.IssuerLister); ok {
-		issuers = lister.Issuers()
-	}
 	var found problems
 	for party, e := range lister.All() {
 		bad := func(err error) { found.add("Options.Access.Boundaries: %s: %w", e.Where, err) }
-		if issuer := party.Issuer; party.Actor == "" && issuers != nil &&
-			!slices.Contains(issuers, issuer) {
-			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, issuers)))
+		if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
+			!slices.Contains(b.Issuers, issuer) {
+			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, b.Issuers)))
 		}
 		if !boundaryitem.IsAll(e.Roles) {
 			for _, role := range e.Roles {

@@ -56,7 +56,7 @@ func ReportUsage(context.Context) (int, error) { return 0, nil }
 // SetDevice sets the address of a device.
 //
 //mcp:tool minrole=Member
-//mcp:rule name=rack,core minrole=Member
+//mcp:rule name=core minrole=Manager
 func SetDevice(context.Context, SetDeviceInput) error { return nil }
 
 // DropZone removes all records.
