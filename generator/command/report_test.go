@@ -96,6 +96,8 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	accepted := file("some.allow", "widened role C (p): a new role, which may use t # new\n")
 	old := file("old.json", `{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}`)
 	current := file("new.json", `{"tools": [{"name": "b", "inputSchema": {"type": "object"}}]}`)
+	bounded := file("bounded.yaml", "boundaries: [{issuer: i, client: a, subject: b, items: '*', "+
+		"until: 2099-01-01T00:00:00Z}, {issuer: i, actor: b}]")
 	listed := t.TempDir()
 	err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed, "runtime/sandbox")
 	if err != nil {
@@ -118,6 +120,7 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 		{schemas[0], 0, []string{"diff", "--lists", old, old}},
 		{schemas[2], 0, []string{"list"}},
 		{schemas[3], 0, []string{"matrix"}},
+		{schemas[3], 0, []string{"matrix", "--client", bounded + "#a"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append(test.args, "--format=json"), &stdout, &stderr)
