@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,9 @@ import (
 
 // policy are the flags of diff for manifests.
 type policy struct {
-	base, head, allow string
-	failOn            []string
-	format            report.Format
+	base, head, allow  string
+	failOn, boundaries []string
+	format             report.Format
 }
 
 // markdown is a format that diff has beside those of all reports.
@@ -55,6 +56,10 @@ leaves out folders such as testdata, nested modules and git worktrees. diff read
 testdata nevertheless if a main package imports it, since the program serves its tools. It reads
 the manifests as they are on disk: run mcpgen first.
 
+--boundaries FILE compares a file of boundaries too, between the same commits: what each client and
+actor may use, with the tools, catalogs and roles of each side. A widened boundary is widened. If
+--base and --head are manifests, write both files: --boundaries OLD,NEW.
+
 --fail-on=widen fails if a change is widened. add also fails on added things, and break on changes
 that break clients. --allow names a file with the changes that you accept. Each line has a change
 as diff prints it, then # and the reason.
@@ -71,6 +76,7 @@ with --lists differences; 2 usage error or failure.`,
   mcpgen diff --base origin/main --fail-on=widen,add --allow authority.allow ./...
   mcpgen diff --base v1.2.0 --head v1.3.0 --format=markdown
   mcpgen diff --base old.manifest.json --head mcp.manifest.json
+  mcpgen diff --base origin/main --boundaries boundaries.yaml --fail-on=widen
   mcpgen diff --lists before.json after.json
   mcpgen diff --lists tools.json -- go run .
   mcpgen diff --lists tools.json http://localhost:8080/mcp`,
@@ -79,7 +85,7 @@ with --lists differences; 2 usage error or failure.`,
 			if !lists {
 				return p.run(cmd, args)
 			}
-			for _, flag := range []string{"base", "head", "allow", "fail-on"} {
+			for _, flag := range []string{"base", "head", "allow", "fail-on", "boundaries"} {
 				if cmd.Flags().Changed(flag) {
 					return fmt.Errorf("--%s is for manifests: remove it, or --lists", flag)
 				}
@@ -94,6 +100,8 @@ with --lists differences; 2 usage error or failure.`,
 		"compare to this git ref or manifest file (default: the working tree)")
 	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break")
 	flags.StringVar(&p.allow, "allow", "", "file with changes that are accepted, each with a reason")
+	flags.StringSliceVar(&p.boundaries, "boundaries", nil,
+		"compare this file of boundaries too, or two files")
 	formats := slices.Insert(slices.Clone(report.All), 1, markdown)
 	flags.Var(report.Flag{Format: &p.format, Of: formats}, "format",
 		"write the changes as text, markdown, json, github or sarif")
@@ -143,6 +151,11 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errors.New("neither side has a mcp.manifest.json: run mcpgen and commit it")
 	}
 	changes := policydiff.Compare(before, after)
+	if len(p.boundaries) > 0 {
+		if changes, err = p.withBoundaries(cmd.Context(), changes, before, after); err != nil {
+			return err
+		}
+	}
 	judged, unused := policydiff.Policy{FailOn: p.failOn, Allowed: allowed}.Judge(changes)
 	switch out := cmd.OutOrStdout(); p.format {
 	case report.Text:
@@ -167,6 +180,35 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errFindings
 	}
 	return nil
+}
+
+// withBoundaries adds the changes of the files of --boundaries.
+func (p policy) withBoundaries(ctx context.Context, changes []policydiff.Change,
+	before, after []*policydiff.Manifest) ([]policydiff.Change, error) {
+	files, refs := p.boundaries, []string{"", ""}
+	switch isFile := strings.HasSuffix(p.base, ".json") || strings.HasSuffix(p.head, ".json"); {
+	case len(files) > 2 || slices.Contains(files, ""):
+		return nil, errors.New("--boundaries takes one file, or two files: --boundaries OLD,NEW")
+	case len(files) == 1 && isFile:
+		return nil, fmt.Errorf("--base and --head are files: write the file of boundaries of each, as in "+
+			"--boundaries OLD,%s", files[0])
+	case len(files) == 1:
+		files, refs = []string{files[0], files[0]}, []string{p.base, p.head}
+	}
+	var sides [2]policydiff.Boundaries
+	for i, set := range [][]*policydiff.Manifest{before, after} {
+		var err error
+		if sides[i], err = policydiff.LoadBoundaries(ctx, refs[i], files[i], set); err != nil {
+			return nil, fmt.Errorf("--boundaries: %w", err)
+		}
+		if sides[i].Missing && len(p.boundaries) > 1 {
+			return nil, fmt.Errorf("--boundaries: %s does not exist: correct the name", files[i])
+		}
+	}
+	if sides[0].Missing && sides[1].Missing {
+		return nil, fmt.Errorf("--boundaries: neither side has %s: correct the name", files[0])
+	}
+	return policydiff.WithBoundaries(changes, sides[0], sides[1]), nil
 }
 
 func (p policy) allowed() (policydiff.Allowed, error) {

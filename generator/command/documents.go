@@ -77,10 +77,10 @@ has the marks of all of them. If a tool needs several roles for its arguments, i
 sets of roles that open it together. The catalogs of the tools follow. matrix reads the source, not
 the generated files, and writes nothing.
 
---client FILE#NAME prints what one client may use, by its boundary in a file of boundaries: rows
-and values outside of the boundary are left out, and of a caller's roles those count that the
-boundary has. Callers without a token may use all public items. NAME is a client, an actor or "*",
-or the line of the entry if several entries have the name.`,
+--client FILE#NAME prints what one client may use, by its boundary in a file of boundaries. There
+are no rows of items and values outside of the boundary, and a caller has the roles that the
+boundary has too. Without a token, a caller may use all public items nevertheless. NAME is a client,
+an actor or "*". If several entries have the name, write the line of the entry.`,
 		Example: `  mcpgen matrix             the matrix of the package in this directory
   mcpgen matrix ./...       a matrix of each package below
   mcpgen matrix --client boundaries.yaml#dns-agent    what this client may use`,

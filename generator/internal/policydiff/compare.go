@@ -26,7 +26,7 @@ const (
 type Change struct {
 	Kind Kind `json:"kind"`
 	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "server" or
-	// "handler".
+	// "handler". The name of a "boundary" is its client or actor, and the package its issuer.
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
 	Name string `json:"name"`
@@ -149,12 +149,17 @@ func (c *comparison) compare(original *Manifest) []Change {
 			Package: key.pkg, Message: what + strings.Join(names, ", "),
 			Callers: []string{key.role}, Items: names, File: key.file, Line: key.line})
 	}
-	slices.SortFunc(c.changes, func(a, b Change) int {
+	return ordered(c.changes)
+}
+
+// ordered sorts changes, widenings first.
+func ordered(changes []Change) []Change {
+	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)),
 			strings.Compare(a.Package, b.Package), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Message, b.Message))
 	})
-	return c.changes
+	return changes
 }
 
 func rank(k Kind) int {

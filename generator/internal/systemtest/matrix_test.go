@@ -19,8 +19,8 @@ func (r drawnRule) model() model.Access {
 		Scopes: r.scopes}
 }
 
-// drawService draws rules of tools and of values of their arguments, as the runtime and the generator
-// have them.
+// drawService draws rules of tools and of values of their arguments, as the runtime and the
+// generator have them.
 func drawService(t *rapid.T) (part access.Table, s model.Service) {
 	part = access.Table{Roles: drawOrder(t, drawnRoles)}
 	s = model.Service{Roles: model.Roles{Chains: part.Roles, Own: true}}
@@ -96,8 +96,8 @@ func TestMatrixShowsWhatDecisionsAllow(t *testing.T) {
 	})
 }
 
-// TestMatrixOfAClientShowsWhatDecisionsAllow is that with a boundary, for each caller of its client.
-// An item without a row is for no caller.
+// TestMatrixOfAClientShowsWhatDecisionsAllow is that with a boundary, for each caller of its
+// client. An item without a row is for no caller.
 func TestMatrixOfAClientShowsWhatDecisionsAllow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part, s := drawService(t)
