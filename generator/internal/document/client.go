@@ -19,8 +19,8 @@ type Client struct {
 	order *roleorder.Order // of a service that has roles; nil if none has
 }
 
-// NewClient returns the client of an entry of a file. notes are about items that no service has. The
-// error names a role that no service has.
+// NewClient returns the client of an entry of a file. notes are about items that no service has.
+// The error names a role that no service has.
 func NewClient(services []model.Service, e boundaryfile.Entry) (c *Client, notes []string, err error) {
 	c = &Client{entry: e}
 	for _, s := range services {
@@ -156,8 +156,8 @@ func (w *within) hasValue(of model.Served, v model.Value) bool {
 	return w == nil || w.items.HasValue(of.ID, v.Argument, v.Value)
 }
 
-// values returns the values that have rows: those with a rule, and with a boundary all values inside
-// of arguments whose values have rules.
+// values returns the values that have rows: those with a rule, and with a boundary all values
+// inside of arguments whose values have rules.
 func (w *within) values(of model.Served) (values []model.Value) {
 	if w == nil {
 		return of.Ruled()

@@ -53,8 +53,8 @@ const (
 // lowest and the highest of its roles differ.
 func matrixOf(s model.Service) matrix { return matrixWithin(s, nil) }
 
-// matrixWithin is matrixOf for a client with a boundary, if there is one. It has what the client may
-// use for some caller.
+// matrixWithin is matrixOf for a client with a boundary, if there is one. It has the rows that the
+// client may use for some caller.
 func matrixWithin(s model.Service, client *Client) matrix {
 	m := matrix{callers: []string{anonymous, noRole}, order: s.Roles.Order()}
 	if client != nil && !s.Roles.Own && client.order != nil {

@@ -79,8 +79,8 @@ func WithBoundaries(changes []Change, before, after Boundaries) []Change {
 	return ordered(changes)
 }
 
-// of returns the boundary of a party: that of its own entry, or else the one that counts in place of
-// it, as the runtime finds it.
+// of returns the boundary of a party: that of its own entry, or else the one that counts in place
+// of it, as the runtime finds it.
 func (b Boundaries) of(p boundaryfile.Party) (boundaryfile.Boundary, bool) {
 	wanted := []boundaryfile.Party{p, {Issuer: p.Issuer, Client: p.Client},
 		{Issuer: p.Issuer, Client: boundaryitem.All}}
