@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	"generator": {"generator/internal/...", "sourcehash"},
 	"generator/command": {"generator", "generator/vet", "generator/internal/...",
-		"internal/escape"},
+		"internal/boundaryfile", "internal/editdistance", "internal/escape"},
 	"generator/extension": {"generator/internal/..."},
 	"generator/vet": {"generator/internal/check", "generator/internal/diag",
 		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
@@ -231,13 +231,14 @@ var mayImportBelow = map[string][]string{
 	"ordered":    {},
 	"schemafile": {"ecma", "ordered", "schema"},
 	// It compares regular expressions of two languages.
-	"ecma":     {"/internal/hiddentext"},
-	"codec":    {"gotype", "model", "schema"},
-	"naming":   {},
-	"gotype":   {"model"},
-	"check":    {"diag", "model", "/internal/roleorder", "/internal/uritemplate"},
-	"document": {"directive", "model", "ordered", "/internal/roleorder"},
-	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
+	"ecma":   {"/internal/hiddentext"},
+	"codec":  {"gotype", "model", "schema"},
+	"naming": {},
+	"gotype": {"model"},
+	"check":  {"diag", "model", "/internal/roleorder", "/internal/uritemplate"},
+	"document": {"directive", "model", "ordered", "/internal/boundaryfile", "/internal/boundaryitem",
+		"/internal/editdistance", "/internal/roleorder"},
+	"emit": {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
@@ -246,7 +247,8 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
+	"policydiff": {"/internal/boundaryfile", "/internal/boundaryitem", "/internal/editdistance",
+		"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},

@@ -23,10 +23,10 @@ func newDoctor() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor URL",
 		Short: "Print what the holder of a token reaches on a server, and why",
-		Long: `doctor connects to a server of mcpgen, and prints who the holder of the token is there, and
-each tool, prompt and resource that the server lists to the holder, as items of a file of
-boundaries. An item has a note if callers without a token see it too, or if its use needs more than
-the holder has. The identity is from the admin API at /api/v1, if the server has one.
+		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token. The
+identity is from the admin API at /api/v1, if the server has one. Then doctor prints each tool,
+prompt and resource that the server lists to the holder, as an item of a file of boundaries. An item
+has a note if callers without a token see it too, or if its use needs more than the holder has.
 
 doctor prints a warning if the holder administers the server, and for each issuer of the server
 whose metadata lets clients register. Such a client can get a new id, so that its boundary holds
