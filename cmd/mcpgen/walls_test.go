@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	"generator": {"generator/internal/...", "sourcehash"},
 	"generator/command": {"generator", "generator/vet", "generator/internal/...",
-		"internal/escape"},
+		"internal/boundaryfile", "internal/escape"},
 	"generator/extension": {"generator/internal/..."},
 	"generator/vet": {"generator/internal/check", "generator/internal/diag",
 		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
@@ -207,7 +207,7 @@ var mayImport = map[string][]string{
 
 	// A contract, and a source of it.
 	"runtime/boundary":        {},
-	"runtime/boundary/static": {"internal/boundaryfile", "internal/boundaryitem", "runtime/boundary"},
+	"runtime/boundary/static": {"internal/boundaryfile", "runtime/boundary"},
 	// Sources and commands read files of boundaries by the same rules.
 	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
 	// Sources and the server read items by the same rules.
@@ -246,7 +246,8 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
+	"policydiff": {"/internal/boundaryfile", "/internal/boundaryitem", "/internal/editdistance",
+		"/internal/pattern", "/internal/roleorder", "/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},

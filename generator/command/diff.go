@@ -20,6 +20,7 @@ import (
 type policy struct {
 	base, head, allow string
 	failOn            []string
+	agents            agents
 	format            report.Format
 }
 
@@ -42,6 +43,8 @@ and the working tree. It prints a line for each change, which begins with its ki
   - narrowed: callers may do less
   - removed: a tool, prompt, resource or value no longer exists
   - changed: all else, for example a description, limit, schema or alias
+  - together: an agent reaches private data, texts of outsiders and egress, and did not reach all
+    three before. Only --fail-on=radius prints these lines
 
 diff evaluates the rules of both sides for each role, so it reports what callers gain and lose, and
 not how a rule is written. Some tools need several roles for their arguments: "Auditor + Manager"
@@ -56,7 +59,9 @@ testdata nevertheless if a main package imports it, since the program serves its
 the manifests as they are on disk: run mcpgen first.
 
 --fail-on=widen fails if a change is widened. add also fails on added things, and break on changes
-that break clients. --allow names a file with the changes that you accept. Each line has a change
+that break clients. radius fails if all three facts of mcpgen radius come together for a role, a
+boundary or a set of roles for which they did not. For radius, --boundaries names a file of
+boundaries, which diff reads on both sides, and --roles a set of roles. --allow names a file with the changes that you accept. Each line has a change
 as diff prints it, then # and the reason.
 
 diff --lists compares two results of tools/list, as clients see them: added and removed tools,
@@ -69,6 +74,7 @@ Exit codes: 0 no change that --fail-on names, and with --lists no difference; 1 
 with --lists differences; 2 usage error or failure.`,
 		Example: `  mcpgen diff                                    the working tree against HEAD
   mcpgen diff --base origin/main --fail-on=widen,add --allow authority.allow ./...
+  mcpgen diff --base origin/main --fail-on=radius --boundaries boundaries.yaml ./...
   mcpgen diff --base v1.2.0 --head v1.3.0 --format=markdown
   mcpgen diff --base old.manifest.json --head mcp.manifest.json
   mcpgen diff --lists before.json after.json
@@ -79,7 +85,7 @@ with --lists differences; 2 usage error or failure.`,
 			if !lists {
 				return p.run(cmd, args)
 			}
-			for _, flag := range []string{"base", "head", "allow", "fail-on"} {
+			for _, flag := range []string{"base", "head", "allow", "fail-on", "boundaries", "roles"} {
 				if cmd.Flags().Changed(flag) {
 					return fmt.Errorf("--%s is for manifests: remove it, or --lists", flag)
 				}
@@ -92,8 +98,9 @@ with --lists differences; 2 usage error or failure.`,
 	flags.StringVar(&p.base, "base", "HEAD", "compare from this git ref or manifest file")
 	flags.StringVar(&p.head, "head", "",
 		"compare to this git ref or manifest file (default: the working tree)")
-	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break")
+	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break, radius")
 	flags.StringVar(&p.allow, "allow", "", "file with changes that are accepted, each with a reason")
+	p.agents.flags(command)
 	formats := slices.Insert(slices.Clone(report.All), 1, markdown)
 	flags.Var(report.Flag{Format: &p.format, Of: formats}, "format",
 		"write the changes as text, markdown, json, github or sarif")
@@ -114,12 +121,18 @@ func notEmpty(cmd *cobra.Command, flags ...string) error {
 
 func (p policy) run(cmd *cobra.Command, dirs []string) error {
 	for _, word := range p.failOn {
-		if !slices.Contains([]string{"widen", "add", "break"}, word) {
-			return fmt.Errorf("unknown change --fail-on=%s: write widen, add or break", word)
+		if !slices.Contains([]string{"widen", "add", "break", "radius"}, word) {
+			return fmt.Errorf("unknown change --fail-on=%s: write widen, add, break or radius", word)
 		}
 	}
-	if err := notEmpty(cmd, "base", "head", "allow"); err != nil {
+	if err := notEmpty(cmd, "base", "head", "allow", "boundaries"); err != nil {
 		return err
+	}
+	radius := slices.Contains(p.failOn, "radius")
+	for _, flag := range []string{"boundaries", "roles"} {
+		if cmd.Flags().Changed(flag) && !radius {
+			return fmt.Errorf("--%s is for --fail-on=radius: write that too, or remove it", flag)
+		}
 	}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); isURL(dir) || err == nil && !info.IsDir() {
@@ -131,11 +144,13 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	before, err := policydiff.Load(cmd.Context(), policydiff.Source{From: p.base, Dirs: dirs})
+	base := policydiff.Source{From: p.base, Dirs: dirs}
+	head := policydiff.Source{From: p.head, Dirs: dirs}
+	before, err := policydiff.Load(cmd.Context(), base)
 	if err != nil {
 		return err
 	}
-	after, err := policydiff.Load(cmd.Context(), policydiff.Source{From: p.head, Dirs: dirs})
+	after, err := policydiff.Load(cmd.Context(), head)
 	if err != nil {
 		return err
 	}
@@ -143,6 +158,25 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errors.New("neither side has a mcp.manifest.json: run mcpgen and commit it")
 	}
 	changes := policydiff.Compare(before, after)
+	if radius {
+		was, _, err := p.agents.of(cmd.Context(), base)
+		if err != nil {
+			return err
+		}
+		is, ok, err := p.agents.of(cmd.Context(), head)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("--boundaries: %s has no file %s: commit the file, or correct the path",
+				p.head, p.agents.boundaries)
+		}
+		together, err := policydiff.CompareRadius(before, after, was, is)
+		if err != nil {
+			return err
+		}
+		changes = append(together, changes...)
+	}
 	judged, unused := policydiff.Policy{FailOn: p.failOn, Allowed: allowed}.Judge(changes)
 	switch out := cmd.OutOrStdout(); p.format {
 	case report.Text:

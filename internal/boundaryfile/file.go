@@ -21,6 +21,19 @@ type Entry struct {
 // Party is a boundary.Party of the runtime.
 type Party struct{ Issuer, Client, Subject, Actor string }
 
+// Candidates returns the parties whose entry counts for a party, the most specific one first.
+func (p Party) Candidates() []Party {
+	if p.Actor != "" {
+		return []Party{{Issuer: p.Issuer, Actor: p.Actor}}
+	}
+	all := []Party{p, {Issuer: p.Issuer, Client: p.Client},
+		{Issuer: p.Issuer, Client: boundaryitem.All}}
+	if p.Client == "" || p.Client == boundaryitem.All { // no client has an entry of its own by these
+		return all[2:]
+	}
+	return all
+}
+
 // Boundary is a boundary.Boundary of the runtime. Where is the place as in "boundaries.yaml:12".
 type Boundary struct {
 	Roles    []string
@@ -35,18 +48,27 @@ type Boundary struct {
 // line.
 func Read(file string, open func() (fs.File, error)) ([]Entry, error) {
 	r := reader{file: file, places: map[Party]string{}}
-	err := configfile.Read(file, open, "use one entry for all clients of an issuer, or several servers",
-		func(doc configfile.Value, bad *configfile.Problems) { r.read(doc, bad) })
-	if err != nil {
-		return nil, err
-	}
-	return r.entries, nil
+	return r.entriesOr(configfile.Read(file, open,
+		"use one entry for all clients of an issuer, or several servers", r.read))
+}
+
+// Parse is [Read] of the text of a file.
+func Parse(file string, text []byte) ([]Entry, error) {
+	r := reader{file: file, places: map[Party]string{}}
+	return r.entriesOr(configfile.Parse(file, text, r.read))
 }
 
 type reader struct {
 	file    string
 	entries []Entry
 	places  map[Party]string
+}
+
+func (r *reader) entriesOr(err error) ([]Entry, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r.entries, nil
 }
 
 func (r *reader) read(doc configfile.Value, bad *configfile.Problems) {

@@ -35,7 +35,7 @@ func ReadAllowed(file string, r io.Reader) (Allowed, error) {
 
 // Policy has the changes that fail, and those that are accepted nevertheless.
 type Policy struct {
-	FailOn  []string // of "widen", "add" and "break"
+	FailOn  []string // of "widen", "add", "break" and "radius"
 	Allowed Allowed
 }
 
@@ -55,7 +55,7 @@ func (p Policy) Judge(changes []Change) (list []Judged, unused []string) {
 		delete(rest, c.String())
 		list[i] = Judged{c, reason, !allowed && slices.ContainsFunc(p.FailOn, func(word string) bool {
 			return word == "widen" && c.Kind == Widened || word == "add" && c.Kind == Added ||
-				word == "break" && c.Breaks != ""
+				word == "break" && c.Breaks != "" || word == "radius" && c.Kind == Together
 		})}
 	}
 	return list, slices.Sorted(maps.Keys(rest))

@@ -138,6 +138,33 @@ func tree(dirs []string) (set []*Manifest, err error) {
 	return set, err
 }
 
+// File returns the text of a file of a source, and nil if a commit does not have it. If the source
+// is a manifest, the file is one of the disk.
+func (s Source) File(ctx context.Context, file string) ([]byte, error) {
+	if s.From == "" || strings.HasSuffix(s.From, ".json") {
+		return os.ReadFile(file)
+	}
+	if filepath.IsAbs(file) {
+		folder, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		if file, err = filepath.Rel(folder, file); err != nil {
+			return nil, err
+		}
+	}
+	prefix, err := git(ctx, nil, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	name := path.Join(strings.TrimSpace(string(prefix)), filepath.ToSlash(file))
+	found, err := git(ctx, nil, "ls-tree", "-z", "--name-only", "--full-tree", s.From, "--", name)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return git(ctx, nil, "cat-file", "blob", s.From+":"+name)
+}
+
 // ref reads the manifests of a commit, by paths relative to the working directory.
 func ref(ctx context.Context, name string, dirs []string) (set []*Manifest, err error) {
 	commit, err := git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options",
