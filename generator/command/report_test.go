@@ -96,7 +96,6 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	accepted := file("some.allow", "widened role C (p): a new role, which may use t # new\n")
 	old := file("old.json", `{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}`)
 	current := file("new.json", `{"tools": [{"name": "b", "inputSchema": {"type": "object"}}]}`)
-	bounded := file("b.yaml", "boundaries: [{issuer: i, client: c, items: '*', roles: '*'}]\n")
 	listed := t.TempDir()
 	err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed, "runtime/sandbox")
 	if err != nil {
@@ -105,6 +104,7 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(listed, "shop.go"), []byte(shop), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	agents := file("agents.yaml", "boundaries: [{issuer: i, client: c, items: '*', roles: '*'}]\n")
 	ctx := loadtest.Context(t)
 	t.Chdir(listed)
 	for _, test := range []struct {
@@ -119,9 +119,9 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 		{schemas[0], 0, []string{"diff", "--lists", old, old}},
 		{schemas[2], 0, []string{"list"}},
 		{schemas[3], 0, []string{"matrix"}},
-		{schemas[4], 1, []string{"radius", "--roles=Admin", "--boundaries", bounded}},
+		{schemas[4], 1, []string{"radius", "--roles=Admin", "--boundaries", agents}},
 		{schemas[1], 1, []string{"diff", "--base", before, "--head", after, "--fail-on=radius",
-			"--boundaries", bounded, "--roles=A"}},
+			"--boundaries", agents, "--roles=A"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append(test.args, "--format=json"), &stdout, &stderr)

@@ -47,14 +47,14 @@ type Boundary struct {
 // of the file, one for each party. The error lists all mistakes with their lines, one mistake a
 // line.
 func Read(file string, open func() (fs.File, error)) ([]Entry, error) {
-	r := reader{file: file, places: map[Party]string{}}
+	r := newReader(file)
 	return r.entriesOr(configfile.Read(file, open,
 		"use one entry for all clients of an issuer, or several servers", r.read))
 }
 
-// Parse is [Read] of the text of a file.
+// Parse is [Read] for the text of a file.
 func Parse(file string, text []byte) ([]Entry, error) {
-	r := reader{file: file, places: map[Party]string{}}
+	r := newReader(file)
 	return r.entriesOr(configfile.Parse(file, text, r.read))
 }
 
@@ -63,6 +63,8 @@ type reader struct {
 	entries []Entry
 	places  map[Party]string
 }
+
+func newReader(file string) *reader { return &reader{file: file, places: map[Party]string{}} }
 
 func (r *reader) entriesOr(err error) ([]Entry, error) {
 	if err != nil {

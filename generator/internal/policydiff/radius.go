@@ -186,7 +186,7 @@ func (s *server) reachOf(party boundaryfile.Party, b *boundaryfile.Boundary) Rea
 		roles = s.order.Names()
 	}
 	r := Reach{Kind: OfBoundary, Name: partyWords(party), Where: b.Where}
-	return s.reach(r, cmp.Or(strings.Join(roles, together), noRole), limitsOf(b))
+	return s.reach(r, cmp.Or(strings.Join(roles, together), noRole), s.limitsOf(b))
 }
 
 func partyWords(p boundaryfile.Party) string {
@@ -225,13 +225,13 @@ func (s *server) reach(r Reach, caller string, within *limits) Reach {
 // reaches reports whether a caller may use an item with some values, as far as roles and a boundary
 // decide.
 func (i *Item) reaches(caller string, order roleorder.Order, within *limits) bool {
-	if within != nil && !within.allow(i) || len(i.Access.of(caller, order)) == 0 {
+	if !within.allow(i) || len(i.Access.of(caller, order)) == 0 {
 		return false
 	}
 	for _, argument := range i.ruled() {
 		values := i.listed(argument)
 		if len(i.Input.values(argument)) > 0 && !slices.ContainsFunc(values, func(value string) bool {
-			return (within == nil || within.allowValue(i, argument, value)) &&
+			return within.allowValue(i, argument, value) &&
 				len(i.valueNeed(argument, value, caller, order)) > 0
 		}) {
 			return false
@@ -242,53 +242,41 @@ func (i *Item) reaches(caller string, order roleorder.Order, within *limits) boo
 
 // limits are a boundary, as the runtime applies it.
 type limits struct {
-	all, readOnly bool
-	items         []boundaryitem.Item
+	items    boundaryitem.Set
+	readOnly bool
 }
 
-func limitsOf(b *boundaryfile.Boundary) *limits {
-	l := limits{all: boundaryitem.IsAll(b.Items), readOnly: b.ReadOnly}
-	for _, text := range b.Items {
-		if item, err := boundaryitem.Parse(text); err == nil {
-			l.items = append(l.items, item)
+func (s *server) limitsOf(b *boundaryfile.Boundary) *limits {
+	catalogs := map[string][]string{}
+	for _, i := range items(s.set) {
+		for _, name := range i.Catalogs {
+			catalogs[name] = append(catalogs[name], i.id())
 		}
 	}
-	return &l
+	set, _ := boundaryitem.NewSet(b.Items, catalogs) // the file has been checked
+	return &limits{set, b.ReadOnly}
+}
+
+// allow reports whether a boundary has an item, with some values at least.
+func (l *limits) allow(i *Item) bool {
+	return l == nil || l.items.Has(boundaryitem.Kind(i.kind), i.id()) &&
+		(!l.readOnly || i.kind != "tool" || i.Hints.ReadOnly)
+}
+
+// allowValue reports whether a boundary that has a tool has a value of it.
+func (l *limits) allowValue(i *Item, argument, value string) bool {
+	return l == nil || l.items.HasValue(i.id(), argument, value)
 }
 
 // isAbout reports whether an item of a boundary is about an item.
 func isAbout(item boundaryitem.Item, i *Item) bool {
 	switch item.Kind {
 	case boundaryitem.Catalog:
-		return i.kind == "tool" && slices.Contains(i.Catalogs, item.Name)
+		return slices.Contains(i.Catalogs, item.Name)
 	case boundaryitem.Skill:
-		return i.kind == "resource" && item.Name == i.id()
+		item.Kind = boundaryitem.Resource
 	}
 	return string(item.Kind) == i.kind && item.Name == i.id()
-}
-
-// allow reports whether a boundary has an item, with some values at least.
-func (l *limits) allow(i *Item) bool {
-	if l.readOnly && i.kind == "tool" && !i.Hints.ReadOnly {
-		return false
-	}
-	return l.all || slices.ContainsFunc(l.items,
-		func(item boundaryitem.Item) bool { return isAbout(item, i) })
-}
-
-// allowValue reports whether a boundary that has a tool has a value of it.
-func (l *limits) allowValue(i *Item, argument, value string) bool {
-	chosen, named := false, false
-	for _, item := range l.items {
-		switch {
-		case !isAbout(item, i):
-		case item.Argument == "":
-			return true // the tool with all values
-		case item.Argument == argument:
-			chosen, named = true, named || item.Value == value
-		}
-	}
-	return !chosen || named
 }
 
 // CompareRadius returns a change for each agent that reaches all three facts together in the newer
