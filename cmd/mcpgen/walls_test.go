@@ -207,7 +207,7 @@ var mayImport = map[string][]string{
 
 	// A contract, and a source of it.
 	"runtime/boundary":        {},
-	"runtime/boundary/static": {"internal/boundaryfile", "internal/boundaryitem", "runtime/boundary"},
+	"runtime/boundary/static": {"internal/boundaryfile", "runtime/boundary"},
 	// Sources and commands read files of boundaries by the same rules.
 	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
 	// Sources and the server read items by the same rules.

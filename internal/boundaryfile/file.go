@@ -21,6 +21,19 @@ type Entry struct {
 // Party is a boundary.Party of the runtime.
 type Party struct{ Issuer, Client, Subject, Actor string }
 
+// Candidates returns the parties whose entry counts for a party, the most specific one first.
+func (p Party) Candidates() []Party {
+	if p.Actor != "" {
+		return []Party{{Issuer: p.Issuer, Actor: p.Actor}}
+	}
+	all := []Party{p, {Issuer: p.Issuer, Client: p.Client},
+		{Issuer: p.Issuer, Client: boundaryitem.All}}
+	if p.Client == "" || p.Client == boundaryitem.All { // no client has an entry of its own by these
+		return all[2:]
+	}
+	return all
+}
+
 // Boundary is a boundary.Boundary of the runtime. Where is the place as in "boundaries.yaml:12".
 type Boundary struct {
 	Roles    []string

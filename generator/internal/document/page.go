@@ -43,6 +43,7 @@ type pageService struct {
 	Callers               []string
 	Tables                []pageTable
 	Catalogs              []model.Catalog
+	Radius                []radiusRow
 	Sections              []pageSection
 }
 
@@ -131,7 +132,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 	m := matrixOf(s)
 	p := pageService{
 		Title:   cmp.Or(s.Server.Title, s.Server.Name),
-		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(),
+		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(), Radius: radiusOf(s),
 	}
 	if s.Roles.Own {
 		p.Roles = roleorder.Text(s.Roles.Chains)

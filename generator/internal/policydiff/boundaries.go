@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -82,12 +81,7 @@ func WithBoundaries(changes []Change, before, after Boundaries) []Change {
 // of returns the boundary of a party: that of its own entry, or else the one that counts in place
 // of it, as the runtime finds it.
 func (b Boundaries) of(p boundaryfile.Party) (boundaryfile.Boundary, bool) {
-	wanted := []boundaryfile.Party{p, {Issuer: p.Issuer, Client: p.Client},
-		{Issuer: p.Issuer, Client: boundaryitem.All}}
-	if p.Actor != "" {
-		wanted = wanted[:1]
-	}
-	for _, party := range wanted {
+	for _, party := range p.Candidates() {
 		for _, e := range b.entries {
 			if e.Party == party {
 				return e.Boundary, true
@@ -242,13 +236,7 @@ func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
 }
 
 // readOnly reports whether a boundary with readonly allows the item.
-func (i *Item) readOnly() bool {
-	var hints struct {
-		ReadOnly bool `json:"readOnly"`
-	}
-	_ = json.Unmarshal(i.rest["hints"], &hints) // as mcpgen writes it, or missing
-	return i.kind != "tool" || hints.ReadOnly
-}
+func (i *Item) readOnly() bool { return i.kind != "tool" || i.Hints.ReadOnly }
 
 // beyond describes what r allows, and another boundary does not.
 func (r reach) beyond(other reach, use, role string) (words []string) {

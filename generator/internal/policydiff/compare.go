@@ -20,13 +20,15 @@ const (
 	Added    Kind = "added"    // a tool, prompt, resource or value is new
 	Removed  Kind = "removed"  // it no longer exists
 	Changed  Kind = "changed"  // all else
+	Together Kind = "together" // an agent reaches all three facts, which it did not
 )
 
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
 	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "server" or
-	// "handler". The name of a "boundary" is its client or actor, and the package its issuer.
+	// "handler", and of an agent "caller", "roles" or "boundary". The name of a "boundary" is its
+	// client or actor, and the package its issuer.
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
 	Name string `json:"name"`
@@ -163,7 +165,7 @@ func ordered(changes []Change) []Change {
 }
 
 func rank(k Kind) int {
-	return slices.Index([]Kind{Widened, Added, Narrowed, Removed, Changed}, k)
+	return slices.Index([]Kind{Together, Widened, Added, Narrowed, Removed, Changed}, k)
 }
 
 // match pairs the items of both sets.

@@ -43,7 +43,6 @@ import (
 	"os"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryfile"
-	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 )
 
@@ -80,16 +79,8 @@ func open(file string, open func() (fs.File, error)) (boundary.Source, error) {
 
 // Boundary implements [boundary.Source].
 func (s *source) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
-	of := []boundary.Party{{Issuer: p.Issuer, Actor: p.Actor}}
-	if p.Actor == "" {
-		of = []boundary.Party{p, {Issuer: p.Issuer, Client: p.Client},
-			{Issuer: p.Issuer, Client: boundaryitem.All}}
-		if p.Client == "" || p.Client == boundaryitem.All { // no client has an entry of its own by these
-			of = of[2:]
-		}
-	}
-	for _, party := range of {
-		if found, ok := s.by[party]; ok {
+	for _, party := range boundaryfile.Party(p).Candidates() {
+		if found, ok := s.by[boundary.Party(party)]; ok {
 			return found, true, nil
 		}
 	}
