@@ -3,17 +3,24 @@ package runtime_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/boundary/static"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
+	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 func boundaryFile(t *testing.T, text string) boundary.Source {
@@ -89,6 +96,48 @@ func TestBoundariesOfAliasesAndOfThePast(t *testing.T) {
 	}
 }
 
+// registering is a source of identities whose issuers let clients register.
+type registering struct {
+	identity.Source
+	report func(issuer, field string)
+}
+
+func (r *registering) OnRegistration(report func(issuer, field string)) { r.report = report }
+
+// Optional boundaries do not hold a client that can register again, unless new clients have one.
+func TestOptionalBoundariesAndRegistrationAreAWarning(t *testing.T) {
+	const everybody = "boundaries: [{issuer: i, client: '*', items: '*'}, {issuer: j, client: a}]"
+	for _, test := range []struct {
+		source   boundary.Source
+		optional bool
+		want     string // issuers with a warning
+	}{
+		{nil, false, ""}, {boundaryFile(t, everybody), false, ""}, {boundaryFile(t, everybody), true, "j"},
+		{boundaryFile(t, "boundaries: []"), true, "ij"}, {failingBoundaries{}, true, "ij"},
+	} {
+		var log lines
+		source := &registering{Source: identity.Static(map[string]access.Principal{})}
+		newServer(t, runtime.Options{Identity: source, Logger: log.at(slog.LevelDebug),
+			Access: runtime.AccessOptions{Boundaries: test.source, BoundariesOptional: test.optional}}, depot())
+		if source.report != nil {
+			source.report("i", "registration_endpoint")
+			source.report("j", "registration_endpoint")
+		}
+		got := ""
+		for _, line := range log.of(t, "boundaries are optional, and the issuer lets clients register: "+
+			"a client that registers again has no boundary. Add a boundary of the client \"*\" of the issuer, "+
+			"or remove Options.Access.BoundariesOptional") {
+			got += line["issuer"].(string)
+			if line["level"] != "WARN" || line["metadata"] != "registration_endpoint" {
+				t.Errorf("%v", line)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%T, optional %t: %q, want %q", test.source, test.optional, got, test.want)
+		}
+	}
+}
+
 // Code that reads the server beside MCP gets the boundary too.
 func TestBoundaryOfExplanationsAndIdentify(t *testing.T) {
 	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
@@ -121,6 +170,74 @@ func TestBoundaryOfExplanationsAndIdentify(t *testing.T) {
 			if table := s.Table(); caller.Bounds == nil || table.Holds(caller, "Admin") != want {
 				t.Errorf("%s: %+v", token, caller)
 			}
+		}
+	}
+}
+
+// What a server offers beside the messages of MCP has the boundary as well: the tools of
+// GuardedTools, lists for REST, and instructions.
+func TestBoundaryOfGuardedToolsListsAndInstructions(t *testing.T) {
+	guarded := func(name string, call func(context.Context) string) toolset.Tool {
+		return toolset.Tool{Name: name, Returns: toolset.Text,
+			Input: `{"type":"object","properties":{"q":{"type":"string"}}}`,
+			Allow: []toolset.Allow{{Kind: "queue.push", Argument: "q"}},
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				return toolset.Result{Out: call(ctx), HasOut: true}, nil
+			}}
+	}
+	names := func(ctx context.Context) string {
+		var all []string
+		for _, tool := range runtime.GuardedTools(ctx) {
+			all = append(all, tool.Name)
+		}
+		return strings.Join(all, " ")
+	}
+	set := toolsetOf([]toolset.Tool{guarded("push", names), guarded("drain", names)})
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	desk := agent
+	desk.Client = "desk"
+	var server runtime.Administered
+	s := newServer(t, runtime.Options{Identity: identity.Static(map[string]access.Principal{
+		identity.HashToken("agent-token"): agent, identity.HashToken("desk-token"): desk}),
+		Grants: runtime.GrantOptions{Source: grant.NewMemory()},
+		Texts: runtime.TextOptions{InstructionsFor: func(_ access.Principal, tools []string) string {
+			if len(tools) > 1 {
+				return "drain empties what push fills"
+			}
+			return "listed: " + strings.Join(tools, " ")
+		}},
+		Access: runtime.AccessOptions{Boundaries: boundaryFile(t, "boundaries: [{issuer: i, client: agent, "+
+			"roles: '*', items: ['tool:push']}, {issuer: i, client: desk, roles: '*', items: '*'}]")},
+		Admin: func(a runtime.Administered) (http.Handler, error) {
+			server = a
+			return http.NotFoundHandler(), nil
+		}}, set)
+	for token, test := range map[string]struct {
+		p                  access.Principal
+		tools, instruction string
+	}{"agent-token": {agent, "push", "listed: push"},
+		"desk-token": {desk, "drain push", "drain empties what push fills"}} {
+		session := connectIO(t, s, test.p, "2025-11-25")
+		if got := session.InitializeResult().Instructions; got != test.instruction {
+			t.Errorf("%s: %q", token, got)
+		}
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "push"})
+		if err != nil || mcptest.Text(result) != test.tools {
+			t.Errorf("%s: %v, %v", token, result, err)
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		ctx, err := s.Identify(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listing, err := server.ListTools(ctx, catalog.Ref{})
+		var listed []string
+		for _, tool := range listing.Tools {
+			listed = append(listed, tool.Tool.Name)
+		}
+		if got := strings.Join(listed, " "); err != nil || got != test.tools {
+			t.Errorf("%s: %q, %v", token, got, err)
 		}
 	}
 }

@@ -389,7 +389,7 @@ func (s *Server) buildBoundaries() (err error) {
 	s.boundaries, err = principal.NewBoundaries(principal.BoundariesConfig{
 		Source: opts.Boundaries, Optional: opts.BoundariesOptional, Table: s.table,
 		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases, Issuers: issuers,
-		Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
+		Identity: s.opts.Identity, Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
 	return err
 }
 

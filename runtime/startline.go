@@ -55,6 +55,8 @@ func (s *Server) startRecord() []slog.Attr {
 		slog.String("audit", kind(o.Audit.Sink)), slog.String("denial", o.Access.Denial.String())}
 	further := []slog.Attr{
 		list("packages", s.packages), list("manifests", digests),
+		slog.String("boundaries", kind(o.Access.Boundaries)),
+		slog.Bool("boundaries_optional", o.Access.BoundariesOptional),
 		list("roles", s.table.Hierarchy()), slog.String("admin_role", s.admin),
 		slog.Bool("admin", o.Admin != nil),
 		slog.String("audit_intent", string(o.Audit.Intent)),
@@ -79,7 +81,7 @@ func (s *Server) startRecord() []slog.Attr {
 	}
 	if s.brief {
 		usual := map[string]string{"admin_role": s.highestRole(), "admin": "false",
-			"list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
+			"boundaries": "none", "boundaries_optional": "false", "list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
 			"origins": "[]", "hosts": "[]", "trusted_proxies": "[]"}
 		further = slices.DeleteFunc(further, func(a slog.Attr) bool {
 			value, ok := usual[a.Key]

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	"generator": {"generator/internal/...", "sourcehash"},
 	"generator/command": {"generator", "generator/vet", "generator/internal/...",
-		"internal/escape"},
+		"internal/boundaryfile", "internal/editdistance", "internal/escape"},
 	"generator/extension": {"generator/internal/..."},
 	"generator/vet": {"generator/internal/check", "generator/internal/diag",
 		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
@@ -209,14 +209,15 @@ var mayImport = map[string][]string{
 		"runtime/decode"},
 
 	// A contract, and a source of it.
-	"runtime/boundary": {},
-	"runtime/boundary/static": {"internal/boundaryitem", "internal/configfile", "runtime/boundary",
-		"runtime/decode"},
+	"runtime/boundary":        {"internal/boundaryitem"},
+	"runtime/boundary/static": {"internal/boundaryfile", "runtime/boundary"},
 	"runtime/boundary/stored": {"runtime/boundary", "runtime/internal/storechange", "runtime/store"},
+	// Sources and commands read files of boundaries by the same rules.
+	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
 	// Sources and the server read items by the same rules.
 	"internal/boundaryitem": {"internal/editdistance"},
 	// Files of settings have one reader.
-	"internal/configfile": {"runtime/decode"},
+	"internal/configfile": {},
 }
 
 // mayImportBelow are the imports of the packages below generator/internal. Names without a slash in
@@ -241,8 +242,9 @@ var mayImportBelow = map[string][]string{
 	"gotype": {"model"},
 	"check": {"diag", "model", "/internal/roleorder", "/internal/scopeorder",
 		"/internal/uritemplate"},
-	"document": {"directive", "model", "ordered", "/internal/roleorder", "/internal/scopeorder"},
-	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
+	"document": {"directive", "model", "ordered", "/internal/boundaryfile", "/internal/boundaryitem",
+		"/internal/editdistance", "/internal/roleorder", "/internal/scopeorder"},
+	"emit": {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
@@ -251,7 +253,8 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"builds", "/internal/pattern", "/internal/roleorder", "/internal/scopeorder",
+	"policydiff": {"builds", "/internal/boundaryfile", "/internal/boundaryitem",
+		"/internal/editdistance", "/internal/pattern", "/internal/roleorder", "/internal/scopeorder",
 		"/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
@@ -329,7 +332,7 @@ var outside = map[string]links{
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
 	"runtime/boundary/static":       {modules: []string{"go.yaml.in/yaml/v4"}},
-	"internal/configfile":           {modules: []string{"go.yaml.in/yaml/v4"}},
+	"internal/boundaryfile":         {modules: []string{"go.yaml.in/yaml/v4"}},
 	"runtime/boundary":              {},
 
 	// A server without a database links none of these; the runtime itself imports none.

@@ -30,6 +30,28 @@ const All = "*"
 // IsAll reports whether a list of roles or items is [All].
 func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
 
+// Find returns the most specific boundary of a party in a list of boundaries, as boundary.Source has
+// it.
+func Find[P ~struct{ Issuer, Client, Subject, Actor string }, B any](list map[P]B, p P) (
+	B, bool) {
+	type party struct{ Issuer, Client, Subject, Actor string }
+	of := party(p)
+	if of.Actor != "" {
+		b, ok := list[P(party{Issuer: of.Issuer, Actor: of.Actor})]
+		return b, ok
+	}
+	if of.Client != "" && of.Client != All { // no client has a boundary of its own by these names
+		if b, ok := list[p]; ok {
+			return b, true
+		}
+		if b, ok := list[P(party{Issuer: of.Issuer, Client: of.Client})]; ok {
+			return b, true
+		}
+	}
+	b, ok := list[P(party{Issuer: of.Issuer, Client: All})]
+	return b, ok
+}
+
 // CheckParty returns an error for a party that cannot have a boundary of its own. The text is the
 // end of a sentence that begins with the place of the boundary.
 func CheckParty(client, subject, actor string) error {
@@ -104,4 +126,57 @@ func (i Item) String() string {
 		text += " " + i.Argument + "=" + i.Value
 	}
 	return text
+}
+
+// Set has the items of a boundary. The zero Set has none.
+type Set struct {
+	all    bool
+	whole  map[Item]bool     // without arguments
+	values map[Item][]string // by tool and argument, and without an argument for each such tool
+}
+
+// NewSet returns the set of items. catalogs are the tools of the catalogs that code declares. bad
+// are the errors of items that cannot be parsed, which allow nothing.
+func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
+	s = Set{all: IsAll(items), whole: map[Item]bool{}, values: map[Item][]string{}}
+	if s.all {
+		return s, nil
+	}
+	for _, text := range items {
+		item, err := Parse(text)
+		switch {
+		case err != nil:
+			bad = append(bad, err)
+		case item.Argument != "":
+			of := Item{Kind: Tool, Name: item.Name, Argument: item.Argument}
+			s.values[of] = append(s.values[of], item.Value)
+			s.values[Item{Kind: Tool, Name: item.Name}] = nil
+		case item.Kind == Catalog:
+			for _, tool := range catalogs[item.Name] {
+				s.whole[Item{Kind: Tool, Name: tool}] = true
+			}
+		case item.Kind == Skill:
+			s.whole[Item{Kind: Resource, Name: item.Name}] = true
+		default:
+			s.whole[item] = true
+		}
+	}
+	return s, bad
+}
+
+// Has reports whether the set has a tool, prompt or resource; of a tool, some values at least.
+func (s Set) Has(k Kind, name string) bool {
+	item := Item{Kind: k, Name: name}
+	_, some := s.values[item]
+	return s.all || some || s.whole[item]
+}
+
+// HasValue reports whether the set has a tool with a value of an argument.
+func (s Set) HasValue(tool, argument, value string) bool {
+	item := Item{Kind: Tool, Name: tool}
+	if s.all || s.whole[item] {
+		return true
+	}
+	named, chosen := s.values[Item{Kind: Tool, Name: tool, Argument: argument}]
+	return s.Has(Tool, tool) && (!chosen || slices.Contains(named, value))
 }

@@ -39,3 +39,37 @@ func TestItemsAreParsed(t *testing.T) {
 		}
 	}
 }
+
+func TestSetsHaveTheirItems(t *testing.T) {
+	set, bad := boundaryitem.NewSet([]string{"tool:whole", "tool:some a=1", "tool:some a=2",
+		"tool:some b=1", "tool:both", "tool:both a=1", "prompt:p", "resource:r", "skill:s", "catalog:c",
+		"catalog:none", "tool:"}, map[string][]string{"c": {"listed"}})
+	if len(bad) != 1 || !strings.Contains(bad[0].Error(), `the item "tool:" has no name`) {
+		t.Error(bad)
+	}
+	all, bad := boundaryitem.NewSet([]string{"*"}, nil)
+	if bad != nil {
+		t.Error(bad)
+	}
+	var none boundaryitem.Set
+	for item, want := range map[string]bool{"tool:whole": true, "tool:some": true, "tool:both": true,
+		"tool:listed": true, "tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
+		"resource:r": true, "resource:s": true, "resource:p": false, "tool:other": false,
+		"tool:some a=1": true, "tool:some a=2": true, "tool:some a=3": false, "tool:some b=1": true,
+		"tool:some b=2": false, "tool:some c=3": true, "tool:both a=2": true, "tool:listed a=1": true,
+		"tool:other a=1": false, "tool:whole a=1": true} {
+		i, err := boundaryitem.Parse(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := func(s boundaryitem.Set) bool {
+			if i.Argument != "" {
+				return s.HasValue(i.Name, i.Argument, i.Value)
+			}
+			return s.Has(i.Kind, i.Name)
+		}
+		if has(set) != want || !has(all) || has(none) {
+			t.Errorf("%s: %t, of all %t, of none %t", item, has(set), has(all), has(none))
+		}
+	}
+}

@@ -96,6 +96,19 @@ func (p *Problems) Add(line int, pointer, format string, args ...any) {
 	p.All = append(p.All, problem{line, pointer, fmt.Sprintf(format, args...)})
 }
 
+// maxName bounds the bytes of a name in a pointer.
+const maxName = 64
+
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// Pointer appends a name or an index to a pointer (RFC 6901). Long names are shortened.
+func Pointer(pointer, name string) string {
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
+	return pointer + "/" + pointerEscapes.Replace(name)
+}
+
 // firstNames are the names of one mapping, each with the line where it stands first.
 type firstNames map[string]int
 
@@ -127,14 +140,14 @@ func (p *Problems) Err() error {
 	var errs []error
 	for i, one := range p.All {
 		if i == maxProblems {
-			errs = append(errs, fmt.Errorf("static: %s: and %d more problems", p.File, len(p.All)-i))
+			errs = append(errs, fmt.Errorf("%s: and %d more problems", p.File, len(p.All)-i))
 			break
 		}
 		place := p.File + ":" + strconv.Itoa(one.line)
 		if one.pointer != "" {
 			place += ": " + printable(one.pointer)
 		}
-		errs = append(errs, fmt.Errorf("static: %s: %s", place, one.message))
+		errs = append(errs, fmt.Errorf("%s: %s", place, one.message))
 	}
 	return errors.Join(errs...)
 }

@@ -4,34 +4,27 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
-
-	"github.com/mcpgen/mcpgen/runtime/decode"
+	"strings"
 )
 
-var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
-
-// ReadJSON reads a JSON text. What readers of JSON do not agree about is refused.
+// ReadJSON reads a JSON text. Content that readers of JSON do not agree about is refused.
 func ReadJSON(data []byte, bad *Problems) Value {
-	limits := decode.Limits{Bytes: MaxBytes, Depth: maxDepth, Values: MaxBytes, Levels: MaxBytes}
-	n, err := decode.ScanTo(data, limits)
-	r := jsonReader{bad: bad, data: data, line: 1, decoder: json.NewDecoder(bytes.NewReader(data))}
-	r.decoder.UseNumber()
-	v, problem := r.value("", 0)
-	switch {
-	case problem == nil && (err == nil || len(bad.All) > 0): // names that stand twice
-		return v
-	case err == nil || len(bad.All) > 0:
-		bad.Add(r.line, "", "cannot be read as JSON: %v", problem)
+	if !checkUTF8(data, bad) {
 		return Value{}
 	}
-	var e *decode.Error
-	errors.As(err, &e)
-	for _, p := range e.Problems {
-		bad.Add(lineOf(data, n), p.Pointer, "%s", p.Message)
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(data, new(json.RawMessage)), &syntax) {
+		at := int(syntax.Offset)
+		if at < len(data) {
+			at-- // the byte that is wrong
+		}
+		bad.Add(lineOf(data, at), "", "is not JSON: %v", syntax)
+		return Value{}
 	}
-	return Value{}
+	r := jsonReader{bad: bad, data: data, line: 1, decoder: json.NewDecoder(bytes.NewReader(data))}
+	r.decoder.UseNumber()
+	return r.value("", 0)
 }
 
 // lineOf returns the line of an offset. The end of the text is in the last line that has any.
@@ -50,76 +43,72 @@ type jsonReader struct {
 	at, line int // how far lines were counted
 }
 
-// token reads a token and the line it is in: no token goes over two.
-func (r *jsonReader) token() (json.Token, int, error) {
-	token, err := r.decoder.Token()
+// token reads a token and its line: no token continues in a second line. The text is valid JSON.
+func (r *jsonReader) token(pointer string) (json.Token, int) {
+	token, _ := r.decoder.Token()
 	end := int(r.decoder.InputOffset())
-	r.line += bytes.Count(r.data[r.at:end], []byte("\n"))
+	raw := r.data[r.at:end]
+	r.line += bytes.Count(raw, []byte("\n"))
 	r.at = end
-	return token, r.line, err
+	const replaced = "\uFFFD" // by encoding/json, for half a surrogate pair
+	if s, ok := token.(string); ok && strings.Count(s, replaced) > bytes.Count(raw, []byte(replaced)) {
+		r.bad.Add(r.line, pointer, "has an escape of half a character: write the character itself")
+	}
+	return token, r.line
 }
 
-func (r *jsonReader) value(pointer string, depth int) (Value, error) {
-	token, line, err := r.token()
-	if err != nil {
-		return Value{}, err
-	}
+func (r *jsonReader) value(pointer string, depth int) Value {
+	token, line := r.token(pointer)
 	v := Value{Kind: Null, Line: line}
 	switch token := token.(type) {
 	case string:
 		v.Kind, v.Text = Text, token
 	case json.Number:
 		v.Kind, v.Text = Number, token.String()
+		if !fewDigits(v.Text) {
+			r.bad.Add(line, pointer, longNumber)
+		}
 	case bool:
 		v.Kind, v.Text = Truth, strconv.FormatBool(token)
 	case json.Delim:
-		if depth++; depth > maxDepth {
-			return Value{}, errDeep
-		}
+		v.Kind = List
 		if token == '{' {
 			v.Kind = Mapping
-			err = r.mapping(&v, pointer, depth)
-		} else {
-			v.Kind = List
-			err = r.list(&v, pointer, depth)
 		}
-		if err == nil {
-			_, _, err = r.token()
+		if depth++; depth > maxDepth {
+			r.bad.Add(line, pointer, "is nested more than %d deep", maxDepth)
+			r.skip()
+			return v
 		}
+		first := firstNames{}
+		for r.decoder.More() {
+			if v.Kind == List {
+				v.Items = append(v.Items, r.value(Pointer(pointer, strconv.Itoa(len(v.Items))), depth))
+				continue
+			}
+			token, line := r.token(pointer)
+			name, _ := token.(string)
+			at := Pointer(pointer, name)
+			isNew := first.add(r.bad, name, line, at)
+			if held := r.value(at, depth); isNew {
+				v.Members = append(v.Members, Member{name, line, held})
+			}
+		}
+		r.token(pointer)
 	}
-	return v, err
+	return v
 }
 
-func (r *jsonReader) list(v *Value, pointer string, depth int) error {
-	for r.decoder.More() {
-		item, err := r.value(decode.Pointer(pointer, strconv.Itoa(len(v.Items))), depth)
-		if err != nil {
-			return err
-		}
-		v.Items = append(v.Items, item)
-	}
-	return nil
-}
-
-func (r *jsonReader) mapping(v *Value, pointer string, depth int) error {
-	first := firstNames{}
-	for r.decoder.More() {
-		token, line, err := r.token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string) // as encoding/json has it
-		at := decode.Pointer(pointer, name)
-		isNew := first.add(r.bad, name, line, at)
-		held, err := r.value(at, depth)
-		if err != nil {
-			return err
-		}
-		if isNew {
-			v.Members = append(v.Members, Member{name, line, held})
+// skip reads the rest of a list or mapping.
+func (r *jsonReader) skip() {
+	for open := 1; open > 0; {
+		switch token, _ := r.token(""); token {
+		case json.Delim('['), json.Delim('{'):
+			open++
+		case json.Delim(']'), json.Delim('}'):
+			open--
 		}
 	}
-	return nil
 }
 
 // appendQuoted appends a text as JSON has it.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // Read reads a file of at most [MaxBytes] and then [Parse]s it. name is that of the file. larger is
@@ -22,7 +20,7 @@ func Read(name string, open func() (fs.File, error), larger string,
 		if path := (*fs.PathError)(nil); errors.As(err, &path) {
 			err = path.Err // which names the file once more
 		}
-		return fmt.Errorf("static: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return Parse(name, data, read)
 }
@@ -51,7 +49,7 @@ func Parse(file string, data []byte, read func(Value, *Problems)) error {
 	case ".json":
 		doc = ReadJSON(data, bad)
 	default:
-		return fmt.Errorf("static: %s: the file name ends in neither .yaml, .yml nor .json: rename it",
+		return fmt.Errorf("%s: the file name ends in neither .yaml, .yml nor .json: rename it",
 			file)
 	}
 	if doc.Kind == "" {
@@ -79,13 +77,13 @@ func (p *Problems) Fields(v Value, at string, fields []Field) {
 		names = append(names, f.Name)
 		for _, m := range v.Members {
 			if m.Name == f.Name {
-				f.Read(m.Value, decode.Pointer(at, m.Name))
+				f.Read(m.Value, Pointer(at, m.Name))
 			}
 		}
 	}
 	for _, m := range v.Members {
 		if !slices.Contains(names, m.Name) {
-			p.Add(m.Line, decode.Pointer(at, m.Name), "is not a known key: use %s",
+			p.Add(m.Line, Pointer(at, m.Name), "is not a known key: use %s",
 				strings.Join(names, ", "))
 		}
 	}
@@ -98,7 +96,7 @@ func (p *Problems) Texts(v Value, at string, wrong func(text string) string) (li
 	}
 	seen := map[string]bool{}
 	for i, item := range v.Items {
-		at := decode.Pointer(at, strconv.Itoa(i))
+		at := Pointer(at, strconv.Itoa(i))
 		if !p.Is(item, at, Text) {
 			continue
 		}

@@ -11,15 +11,12 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // ReadYAML reads one YAML document (YAML 1.2.2, core schema). Of what a reader could take in two
 // ways nothing is taken: "yes" is text, and a number is written as JSON has it.
 func ReadYAML(data []byte, bad *Problems) Value {
-	if at := invalid(data); at >= 0 {
-		bad.Add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: convert it")
+	if !checkUTF8(data, bad) {
 		return Value{}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
@@ -63,16 +60,17 @@ func refuse(data []byte, bad *Problems, err error) {
 	bad.Add(line, "", "is not valid YAML: %s", message)
 }
 
-// invalid is where a text is no UTF-8, or -1.
-func invalid(data []byte) int {
+// checkUTF8 reports whether a text is UTF-8, and adds a problem if it is not.
+func checkUTF8(data []byte, bad *Problems) bool {
 	for at := 0; at < len(data); {
 		r, size := utf8.DecodeRune(data[at:])
 		if r == utf8.RuneError && size == 1 {
-			return at
+			bad.Add(1+bytes.Count(data[:at], []byte("\n")), "", "is not UTF-8: convert it")
+			return false
 		}
 		at += size
 	}
-	return -1
+	return true
 }
 
 type yamlReader struct{ bad *Problems }
@@ -89,14 +87,14 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) Value {
 	case n.Kind == yaml.SequenceNode:
 		v.Kind = List
 		for i, item := range n.Content {
-			v.Items = append(v.Items, r.value(item, decode.Pointer(pointer, strconv.Itoa(i)), depth+1))
+			v.Items = append(v.Items, r.value(item, Pointer(pointer, strconv.Itoa(i)), depth+1))
 		}
 	case n.Kind == yaml.MappingNode:
 		v.Kind = Mapping
 		first := firstNames{}
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			key := n.Content[i]
-			name := decode.Pointer(pointer, key.Value)
+			name := Pointer(pointer, key.Value)
 			if key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 ||
 				key.Anchor != "" || key.ShortTag() != "!!str" {
 				r.bad.Add(key.Line, name, "has a name that is not clearly a string: quote it")
@@ -117,6 +115,16 @@ func (r yamlReader) value(n *yaml.Node, pointer string, depth int) Value {
 // number is how JSON writes one (RFC 8259, section 6).
 var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
+const longNumber = "is not a JSON number: write it in fewer digits, or quote it"
+
+// fewDigits reports whether exact arithmetic on a JSON number is fast. A float64 in full has fewer
+// than 800 digits, and an exponent from -324 to 308.
+func fewDigits(number string) bool {
+	digits, exponent, has := strings.Cut(strings.ToLower(number), "e")
+	e, err := strconv.Atoi(exponent)
+	return len(digits) <= 800 && (!has || err == nil && -400 <= e && e <= 400)
+}
+
 func (r yamlReader) scalar(n *yaml.Node, pointer string, v *Value) {
 	const plain = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle |
 		yaml.LiteralStyle | yaml.FoldedStyle
@@ -124,11 +132,10 @@ func (r yamlReader) scalar(n *yaml.Node, pointer string, v *Value) {
 	case tag == "!!null":
 	case tag == "!!bool":
 		v.Kind, v.Text = Truth, strings.ToLower(n.Value)
-	case n.Style&plain == 0 && number.MatchString(n.Value) &&
-		decode.Scan([]byte(n.Value), decode.Limits{}) == nil:
+	case n.Style&plain == 0 && number.MatchString(n.Value) && fewDigits(n.Value):
 		v.Kind, v.Text = Number, n.Value
 	case tag == "!!int" || tag == "!!float" || n.Style&plain == 0 && number.MatchString(n.Value):
-		r.bad.Add(n.Line, pointer, "is not a JSON number: write it in fewer digits, or quote it")
+		r.bad.Add(n.Line, pointer, longNumber)
 	case tag == "!!str" || tag == "!!timestamp": // which the core schema does not know
 		v.Kind, v.Text = Text, n.Value
 	default:

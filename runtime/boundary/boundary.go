@@ -9,6 +9,8 @@ package boundary
 import (
 	"context"
 	"time"
+
+	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 )
 
 // Boundary is the most that one client may do. The zero Boundary allows nothing.
@@ -59,22 +61,7 @@ type Party struct {
 }
 
 // In returns the most specific boundary of a party in a list of boundaries; see [Source].
-func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
-	if p.Actor != "" {
-		b, ok := list[Party{Issuer: p.Issuer, Actor: p.Actor}]
-		return b, ok
-	}
-	if p.Client != "" && p.Client != "*" { // no client has a boundary of its own by these names
-		if b, ok := list[p]; ok {
-			return b, true
-		}
-		if b, ok := list[Party{Issuer: p.Issuer, Client: p.Client}]; ok {
-			return b, true
-		}
-	}
-	b, ok := list[Party{Issuer: p.Issuer, Client: "*"}]
-	return b, ok
-}
+func (p Party) In(list map[Party]Boundary) (Boundary, bool) { return boundaryitem.Find(list, p) }
 
 // Source has the boundaries of clients and actors. Three further methods are optional:
 //

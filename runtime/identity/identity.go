@@ -67,7 +67,9 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // The other interfaces of this package are optional: runtime.New checks whether a source has their
 // methods too. A source that maps names in credentials to roles of the server may have the method
 // MappedRoles() []string. runtime.New looks for these roles in the hierarchy, so that a misspelt
-// role is an error at start.
+// role is an error at start. A source whose issuers may let clients register themselves may have
+// the method OnRegistration(report func(issuer, field string)). It calls report once it has found
+// that in the metadata of an issuer. With optional boundaries, the server then logs a warning.
 type Source interface {
 	// Identify returns the caller of a request, or an error as described for Source.
 	Identify(r *http.Request) (Identity, error)

@@ -49,6 +49,7 @@ func TestTaskIsKeptForItsOwnerAlone(t *testing.T) {
 			{}, {Issuer: bob.Issuer, Subject: bob.Subject}, {Subject: "bob", Client: "ide"},
 			{Issuer: bob.Issuer, Subject: "eve", Client: "ide"},
 			{Issuer: bob.Issuer, Subject: "bob", Client: "web"},
+			{Issuer: bob.Issuer, Subject: "bob", Client: "ide", Actor: "agent"},
 		} {
 			_, err := b.Get(ctx, other, "t1")
 			_, changed := b.Change(ctx, other, "t1", func(*task.Record) error { return nil })

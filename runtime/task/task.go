@@ -27,12 +27,14 @@ const (
 // Ended reports whether a status is final.
 func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Owner is whose a task is: a principal, and the client by which it called. All anonymous callers
-// are the zero Owner.
+// Owner is whose a task is: a principal, the client by which it called, and the actor of a
+// delegated token. All anonymous callers are the zero Owner.
 type Owner struct {
-	Issuer  string `json:"issuer,omitempty"`
-	Subject string `json:"subject,omitempty"`
-	Client  string `json:"client,omitempty"`
+	Issuer      string `json:"issuer,omitempty"`
+	Subject     string `json:"subject,omitempty"`
+	Client      string `json:"client,omitempty"`
+	ActorIssuer string `json:"actorIssuer,omitempty"`
+	Actor       string `json:"actor,omitempty"` // the subject of the actor
 }
 
 // Record is one task.

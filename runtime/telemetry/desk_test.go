@@ -216,6 +216,7 @@ func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options),
 				return identity.Identity{}, identity.ErrInvalidToken
 			}
 			return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
+				Client: "app-" + token, Actor: access.Actor{Issuer: "test", Subject: "actor-" + token},
 				User: token, Roles: []string{string(roles[0])}}}, nil
 		}, identity.NamesUsers()),
 	}

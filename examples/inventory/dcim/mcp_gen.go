@@ -54,7 +54,7 @@ const (
 func Toolset(inventory *Inventory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Manifest: "sha256:3fc7b8fc03cd67fede59a69cbb4022a2a4dc214649554b51b334967459d7dafb",
+		Manifest: "sha256:b907fc219cb736e1e9335dcf47607af6e13182d7cf57adc125e5cc25692bcecf",
 		Server:   toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
 		Table: access.Table{
 			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},

@@ -230,7 +230,8 @@ func Welcome(ctx context.Context) (string, error)`,
 			"object=\n" +
 			"- //mcp:allow on a public tool: a grant belongs to a client, and a public tool has callers " +
 			"without a client\n" +
-			"- file.write on a readonly tool; memory= without isolate=process\n" +
+			"- file.write on a readonly tool; memory= without isolate=process; facts= with egress beside " +
+			"openworld=false\n" +
 			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape\n" +
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
@@ -498,9 +499,10 @@ func (s *Service) Render(ctx context.Context, page string) (string, error)`,
 			"context. Or serve a func instead of the method.",
 	},
 	MoreThanDeclared: {
-		Title: "code that does more than capabilities= declares",
+		Title: "code that does more than capabilities= or facts= declares",
 		Cause: "`mcpgen prove` followed the calls of the handler to a func that opens files, uses the " +
-			"network or starts programs, but capabilities= does not list that. The position is the last " +
+			"network or starts programs, but capabilities= does not list that. Or the func uses the " +
+			"network, but facts= has no egress. The position is the last " +
 			"call of the path that is in your module, and the message has the path. A call through an " +
 			"interface leads to all possible types, so the program may never take the path.",
 		Example: `//mcp:tool minrole=Viewer
@@ -510,7 +512,8 @@ func Read(ctx context.Context, name string) (string, error) {
 	return string(text), err
 }`,
 		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities=, mcpgen " +
-			"records the code capabilities and reports none.",
+			"records the code capabilities and reports none. Or add egress to facts=, or write " +
+			"openworld=false on a tool that connects to systems of the service alone.",
 	},
 	Unprovable: {
 		Title: "code with unknown capabilities, and capabilities=",

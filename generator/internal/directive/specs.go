@@ -144,6 +144,13 @@ var elicits = Key{Name: "elicits", Kind: Flag,
 	Purpose: "the handler may ask the client for input, by runtime.Elicit, runtime.Sample or " +
 		"runtime.Roots: a form, a message of the model, or its folders"}
 
+// facts is the key of the facts for the blast radius of agents.
+var facts = Key{Name: "facts", Kind: Choices, Choices: []string{model.Private, model.Untrusted,
+	model.Egress, "none"},
+	Purpose: "for mcpgen radius. private: it returns data that outsiders must not see. untrusted: it " +
+		"returns text that outsiders wrote. egress: it can send data out. Without this key, all three " +
+		"count; openworld=false removes egress"}
+
 // lenient is the key that makes the arguments of a tool lenient.
 func lenient(purpose string) Key { return Key{Name: "lenient", Kind: Hint, Purpose: purpose} }
 
@@ -222,7 +229,7 @@ var specs = []Spec{
 		Places: []Place{PackageDoc, TypeDoc},
 		Keys: slices.Concat(access, []Key{output("the default for output=, public tools "+
 			"included", "none", "structured"),
-			lenient("the default for lenient=, public tools included")}),
+			lenient("the default for lenient=, public tools included"), facts}),
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
@@ -249,6 +256,7 @@ var specs = []Spec{
 			{Name: "idempotent", Kind: Hint,
 				Purpose: "hint: a second call with the same arguments has no further effect"},
 			{Name: "openworld", Kind: Hint, Purpose: "hint: interacts with systems outside the service"},
+			facts,
 		}, refusing, []Key{
 			{Name: "catalog", Kind: Catalogs,
 				Purpose: "the catalogs of the tool. A client can request the list of one catalog; " +
@@ -283,7 +291,7 @@ var specs = []Spec{
 	{
 		Name: "prompt", Purpose: "serves the handler as a prompt; its arguments are strings",
 		Places:  []Place{Func, InterfaceMethod},
-		Keys:    slices.Concat(named, access, refusing, []Key{elicits}),
+		Keys:    slices.Concat(named, access, refusing, []Key{facts, elicits}),
 		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
 	},
 	{
@@ -299,7 +307,7 @@ var specs = []Spec{
 				Purpose: "the media type of the content, for example text/markdown"},
 			{Name: "subscribe", Kind: Flag, Purpose: "clients can subscribe to updates of the " +
 				"resource, which the program reports with Server.ResourceUpdated"},
-		}, named, access, refusing, []Key{elicits}),
+		}, named, access, refusing, []Key{facts, elicits}),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
 	},
 	{

@@ -50,6 +50,7 @@ func body(s model.Service) string {
 			e.write(&b)
 		}
 	}
+	writeRadius(&b, s)
 	return b.String()
 }
 
@@ -132,6 +133,7 @@ type entry struct {
 // entriesOf describes what a service serves.
 func entriesOf(s model.Service) (list []entry) {
 	prompts, resources, order := s.Prompts, s.Resources, s.Roles.Order()
+	stated := statesFacts(s)
 	for _, t := range s.Served() {
 		e := entry{Served: t}
 		var r model.Resource
@@ -158,6 +160,7 @@ func entriesOf(s model.Service) (list []entry) {
 		}
 		hints := hintWords(t.Hints)
 		e.facts.add(hints != "", "Hints: "+hints+".")
+		e.facts.add(stated, factWords(*t.Tool))
 		e.facts.list("Grants: the client needs %s.", permissionWords(*t.Tool))
 		if t.Limits.NonBlocking {
 			e.facts.add(true, "Time: no limit, because it only computes.")

@@ -65,13 +65,16 @@ type manifestTool struct {
 	Access      manifestAccess `json:"access"`                // the rule
 	// Values are those that a //mcp:rule is about. Their rules include the rule of the tool. If a
 	// value has roles of its own, the caller needs one of these and one of the tool's.
-	Values   []manifestValue `json:"values,omitempty"`
-	Denial   string          `json:"denial,omitempty"`   // "conceal", "forbid" or "challenge"
-	Hints    manifestHints   `json:"hints,omitzero"`     // those that are written
-	Limits   manifestLimits  `json:"limits"`             // of one call
-	Catalogs []string        `json:"catalogs,omitempty"` // by name
-	Input    contract        `json:"input"`              // the schema of the arguments, by property
-	Output   contract        `json:"output,omitempty"`   // absent if the tool promises none
+	Values []manifestValue `json:"values,omitempty"`
+	Denial string          `json:"denial,omitempty"` // "conceal", "forbid" or "challenge"
+	Hints  manifestHints   `json:"hints,omitzero"`   // those that are written
+	// Facts are "private", "untrusted" and "egress" as far as they are stated, or "none" alone. They
+	// are absent if unstated.
+	Facts    []string       `json:"facts,omitempty"`
+	Limits   manifestLimits `json:"limits"`             // of one call
+	Catalogs []string       `json:"catalogs,omitempty"` // by name
+	Input    contract       `json:"input"`              // the schema of the arguments, by property
+	Output   contract       `json:"output,omitempty"`   // absent if the tool promises none
 	// Omits are the properties that results do not contain, though the Go type has them, by
 	// //mcp:param.
 	Omits []string `json:"omits,omitempty"`
@@ -96,6 +99,7 @@ type manifestPrompt struct {
 	Description string             `json:"description,omitempty"` // the text for people and models
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Facts       []string           `json:"facts,omitempty"`       // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
@@ -111,6 +115,7 @@ type manifestResource struct {
 	Subscribe   bool               `json:"subscribe,omitempty"`   // clients can subscribe to updates
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Facts       []string           `json:"facts,omitempty"`       // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
@@ -208,7 +213,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		m.Prompts = append(m.Prompts, manifestPrompt{
 			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(),
 			Description: prompt.Description,
-			Access:      accessOf(prompt.Access), Denial: prompt.Denial,
+			Access:      accessOf(prompt.Access), Denial: prompt.Denial, Facts: prompt.Facts,
 			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
 			Elicits: prompt.Elicits,
 		})
@@ -217,7 +222,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		m.Resources = append(m.Resources, manifestResource{
 			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(),
 			Description: r.Description, MIMEType: r.MIMEType, Subscribe: r.Subscribe,
-			Access: accessOf(r.Access), Denial: r.Denial,
+			Access: accessOf(r.Access), Denial: r.Denial, Facts: r.Facts,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 			Elicits: r.Elicits,
 		})
@@ -250,6 +255,7 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Access:      accessOf(tool.Access),
 		Denial:      tool.Denial,
 		Hints:       manifestHints(tool.Hints),
+		Facts:       tool.Facts,
 		Limits:      limitsOf(tool.Limits),
 		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,

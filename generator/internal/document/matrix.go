@@ -17,6 +17,7 @@ type matrix struct {
 	callers []string // columns: anonymous, a caller of no role, then the roles of the order
 	order   roleorder.Order
 	rows    []matrixRow
+	within  *within // nil without a boundary
 }
 
 type matrixRow struct {
@@ -51,16 +52,26 @@ const (
 
 // matrixOf reads the table of a service. A service that names no role fits any hierarchy: only the
 // lowest and the highest of its roles differ.
-func matrixOf(s model.Service) matrix {
+func matrixOf(s model.Service) matrix { return matrixWithin(s, nil) }
+
+// matrixWithin is matrixOf for a client with a boundary, if there is one. It has the rows that the
+// client may use for some caller.
+func matrixWithin(s model.Service, client *Client) matrix {
 	m := matrix{callers: []string{anonymous, noRole}, order: s.Roles.Order()}
-	if !s.Roles.Own {
+	if client != nil && !s.Roles.Own && client.order != nil {
+		m.order = *client.order
+	} else if !s.Roles.Own {
 		m.order, _ = roleorder.New([][]string{{lowestRole, highestRole}})
 	}
 	m.callers = append(m.callers, m.order.Names()...)
+	m.within = client.within(s, m.order)
 	for _, tool := range s.Served() {
 		row := m.row(tool, "", tool.Access, tool.Values, func(c caller) bool {
-			return m.lets(tool.Access, c) && m.letsSomeValue(tool.Values, c)
+			return m.lets(tool.Access, c) && m.letsSomeValue(tool, c)
 		})
+		if !m.within.has(tool) || !m.shows(row) {
+			continue
+		}
 		for _, argument := range tool.Closed() {
 			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
@@ -72,14 +83,16 @@ func matrixOf(s model.Service) matrix {
 			}
 		}
 		m.rows = append(m.rows, row)
-		for _, v := range tool.Ruled() {
+		for _, v := range m.within.values(tool) {
 			row := m.row(tool, " "+v.Name(), v.Access, []model.Value{v}, func(c caller) bool {
 				return m.lets(tool.Access, c) && m.lets(v.Access, c)
 			})
-			row.proven = m.rows[len(m.rows)-1].proven
-			m.rows = append(m.rows, row)
+			if row.proven = m.rows[len(m.rows)-1].proven; m.shows(row) {
+				m.rows = append(m.rows, row)
+			}
 		}
 	}
+	m.narrow()
 	return m
 }
 
@@ -94,7 +107,7 @@ func (m matrix) caller(column int) caller {
 	if column < firstRole {
 		return caller{anonymous: column < withoutRole}
 	}
-	return caller{held: m.order.BelowAt(column - firstRole)}
+	return caller{held: m.order.BelowAt(column-firstRole) & m.within.mask()}
 }
 
 // lets reports whether a rule lets a caller in, as far as roles decide. An empty rule lets nobody
@@ -112,10 +125,10 @@ func (m matrix) lets(a model.Access, c caller) bool {
 }
 
 // letsSomeValue reports whether a caller may send a value of each argument.
-func (m matrix) letsSomeValue(values []model.Value, c caller) bool {
+func (m matrix) letsSomeValue(tool model.Served, c caller) bool {
 	some := map[string]bool{}
-	for _, v := range values {
-		some[v.Argument] = some[v.Argument] || m.lets(v.Access, c)
+	for _, v := range tool.Values {
+		some[v.Argument] = some[v.Argument] || m.within.hasValue(tool, v) && m.lets(v.Access, c)
 	}
 	for _, may := range some {
 		if !may {
@@ -152,7 +165,7 @@ func (m matrix) row(of model.Served, suffix string, a model.Access, values []mod
 		roles = append(roles, v.Access.MinRole...)
 	}
 	row.sets = m.order.Together(m.order.Resolve(roles), func(roles []string) bool {
-		return may(caller{held: m.order.Held(roles)})
+		return may(caller{held: m.order.Held(roles) & m.within.mask()})
 	})
 	row.also = conditions(a)
 	row.also.add(a.Permission == "" && a.Action == model.NoAction, "no permission of the host")
@@ -193,16 +206,16 @@ func permissionWords(tool model.Tool) []string {
 }
 
 // Matrix draws who may use what, for a terminal: one table a package, and one of its catalogs where
-// it has any.
-func Matrix(services []model.Service) string {
+// it has any. client is nil for a matrix without a boundary.
+func Matrix(services []model.Service, client *Client) string {
 	var b strings.Builder
 	for i, s := range services {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s (%s)\n", s.Server.Name, s.Package)
+		fmt.Fprintf(&b, "%s (%s)%s\n", s.Server.Name, s.Package, client.words())
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		m := matrixOf(s)
+		m := matrixWithin(s, client)
 		kind := ""
 		if len(m.rows) == 0 {
 			kind = "tool"
@@ -226,7 +239,7 @@ func Matrix(services []model.Service) string {
 			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		w.Flush() // into a strings.Builder, which does not fail
-		if catalogs := s.Catalogs(); len(catalogs) > 0 {
+		if catalogs := m.catalogs(s); len(catalogs) > 0 {
 			b.WriteByte('\n')
 			fmt.Fprintln(w, "catalog\ttools")
 			for _, c := range catalogs {
@@ -249,7 +262,9 @@ func trimLines(s string) string {
 
 // MatrixReport is the matrix as a document for programs.
 type MatrixReport struct {
-	Version  int             `json:"version"`
+	Version int `json:"version"`
+	// Client is the client whose boundary narrows the matrix.
+	Client   *MatrixClient   `json:"client,omitempty"`
 	Packages []PackageMatrix `json:"packages"`
 }
 
@@ -280,11 +295,11 @@ type MatrixCatalog struct {
 	Tools []string `json:"tools"`
 }
 
-// ReportMatrix returns the matrix of services.
-func ReportMatrix(services []model.Service) MatrixReport {
-	report := MatrixReport{Version: 1, Packages: []PackageMatrix{}}
+// ReportMatrix returns the matrix of services. client is as in [Matrix].
+func ReportMatrix(services []model.Service, client *Client) MatrixReport {
+	report := MatrixReport{Version: 1, Client: client.report(), Packages: []PackageMatrix{}}
 	for _, s := range services {
-		m := matrixOf(s)
+		m := matrixWithin(s, client)
 		p := PackageMatrix{
 			Package: s.Package, Server: s.Server.Name, Callers: m.callers, Rows: []MatrixRow{},
 		}
@@ -301,7 +316,7 @@ func ReportMatrix(services []model.Service) MatrixReport {
 			}
 			p.Rows = append(p.Rows, r)
 		}
-		for _, c := range s.Catalogs() {
+		for _, c := range m.catalogs(s) {
 			p.Catalogs = append(p.Catalogs, MatrixCatalog{Name: c.Name, Tools: c.Tools})
 		}
 		report.Packages = append(report.Packages, p)

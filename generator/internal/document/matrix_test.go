@@ -47,7 +47,7 @@ func everyRule(own bool) model.Service {
 }
 
 func TestMatrixShowsWhoMayUseWhat(t *testing.T) {
-	got := Matrix([]model.Service{everyRule(true), everyRule(false)})
+	got := Matrix([]model.Service{everyRule(true), everyRule(false)}, nil)
 	want := `desk (m/p)
 tool             anonymous  no role  Guest  Clerk  and needs
 a_public         yes        yes      yes    yes
@@ -76,7 +76,7 @@ g_nothing        -          -        -            -
 	}
 	s := everyRule(false)
 	s.Tools[2].Catalogs, s.Tools[0].Catalogs = []string{"desk", "night shift"}, []string{"desk"}
-	if got, after := Matrix([]model.Service{s, everyRule(true)}), `
+	if got, after := Matrix([]model.Service{s, everyRule(true)}, nil), `
 g_nothing        -          -        -            -
 
 catalog      tools
@@ -87,7 +87,7 @@ desk (m/p)
 `; !strings.Contains(got, after) {
 		t.Errorf("got\n%s", got)
 	}
-	if Matrix(nil) != "" {
+	if Matrix(nil, nil) != "" {
 		t.Error("no services have a matrix")
 	}
 }
@@ -117,7 +117,7 @@ log do=read   -          -        -       -        yes    -        -        ` +
 log do=purge  -          -        -       -        yes    -        -
 report        -          -        -       yes      yes    yes      -
 `
-	if got := Matrix([]model.Service{s}); got != want {
+	if got := Matrix([]model.Service{s}, nil); got != want {
 		t.Errorf("got\n%s", got)
 	}
 	diagram := mermaid(s.Roles.Order())

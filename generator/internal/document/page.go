@@ -41,12 +41,12 @@ type page struct {
 
 type pageService struct {
 	Title, Package, Roles string
-
-	Scopes   string
-	Callers  []string
-	Tables   []pageTable
-	Catalogs []model.Catalog
-	Sections []pageSection
+	Scopes                string
+	Callers               []string
+	Tables                []pageTable
+	Catalogs              []model.Catalog
+	Radius                []radiusRow
+	Sections              []pageSection
 }
 
 // pageTable is the matrix of one kind: tools, prompts or resources.
@@ -134,7 +134,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 	m := matrixOf(s)
 	p := pageService{
 		Title:   cmp.Or(s.Server.Title, s.Server.Name),
-		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(),
+		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(), Radius: radiusOf(s),
 	}
 	if s.Roles.Own {
 		p.Roles = roleorder.Text(s.Roles.Chains)

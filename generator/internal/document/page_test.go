@@ -24,6 +24,9 @@ func everyPart() model.Service {
 		"text":{"type":"string","maxLength":9,"pattern":"^` + "`" + `</script>","description":"The <b>text</b>."},
 		"count":{"type":"integer","minimum":1,"default":3},
 		"place":{"type":"object","properties":{"row":{"enum":["<a>","b"]}}}}}`)
+	s.Tools[0].Facts, s.Tools[5].Facts = []string{"none"}, []string{"private", "untrusted"}
+	stays := false
+	s.Tools[1].Hints.OpenWorld = &stays
 	s.Tools[1].Input.File = "schemas/b.json"
 	s.Tools[1].Output = model.Output{Kind: model.TextOutput}
 	s.Proof = &model.Proof{Current: true, Tools: []model.Proven{{Tool: "a_public"}}}

@@ -19,16 +19,18 @@ type Tool struct {
 	Access      Access
 	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
 	Hints       Hints
-	Limits      Limits
-	Allows      []Allow  // by argument; of tools alone
-	Values      []Value  // of the arguments whose values have rules; of tools alone
-	Worker      *Worker  // makes the receiver of a method that runs in a process of its own
-	Catalogs    []string // names, sorted; of tools alone
-	Aliases     []string // deprecated names, sorted, without the prefix; of tools alone
-	Icons       []Icon   // of tools alone
-	Meta        string   // the _meta of the listing, compact JSON; of tools alone
-	UI          string   // the URI of the resource that is its MCP App; of tools alone
-	Elicits     bool     // the handler may ask its client: elicitation, sampling or roots
+	// Facts are some of [Facts], sorted, or none alone. They are nil without facts=.
+	Facts    []string
+	Limits   Limits
+	Allows   []Allow  // by argument; of tools alone
+	Values   []Value  // of the arguments whose values have rules; of tools alone
+	Worker   *Worker  // makes the receiver of a method that runs in a process of its own
+	Catalogs []string // names, sorted; of tools alone
+	Aliases  []string // deprecated names, sorted, without the prefix; of tools alone
+	Icons    []Icon   // of tools alone
+	Meta     string   // the _meta of the listing, compact JSON; of tools alone
+	UI       string   // the URI of the resource that is its MCP App; of tools alone
+	Elicits  bool     // the handler may ask its client: elicitation, sampling or roots
 	// Task is "optional", "required" or "answered", as of toolset.Task; empty for no task.
 	Task string
 	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.

@@ -21,13 +21,15 @@ const (
 	Added    Kind = "added"    // a tool, prompt, resource or value is new
 	Removed  Kind = "removed"  // it no longer exists
 	Changed  Kind = "changed"  // all else
+	Together Kind = "together" // an agent reaches all three facts, which it did not
 )
 
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
 	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "scope", "server" or
-	// "handler".
+	// "handler", and of an agent "caller", "roles" or "boundary". The name of a "boundary" is its
+	// client or actor, and the package its issuer.
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
 	Name string `json:"name"`
@@ -150,16 +152,21 @@ func (c *comparison) compare(original *Manifest) []Change {
 			Package: key.pkg, Message: what + strings.Join(names, ", "),
 			Callers: []string{key.role}, Items: names, File: key.file, Line: key.line})
 	}
-	slices.SortFunc(c.changes, func(a, b Change) int {
+	return ordered(c.changes)
+}
+
+// ordered sorts changes, widenings first.
+func ordered(changes []Change) []Change {
+	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)),
 			strings.Compare(a.Package, b.Package), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Message, b.Message))
 	})
-	return c.changes
+	return changes
 }
 
 func rank(k Kind) int {
-	return slices.Index([]Kind{Widened, Added, Narrowed, Removed, Changed}, k)
+	return slices.Index([]Kind{Together, Widened, Added, Narrowed, Removed, Changed}, k)
 }
 
 // match pairs the items of both sets.

@@ -66,6 +66,8 @@ type Item struct {
 	Access      Access                     `json:"access"`
 	Values      []Value                    `json:"values"`
 	Denial      string                     `json:"denial"`
+	Facts       []string                   `json:"facts"`
+	Hints       hints                      `json:"hints"`
 	Limits      map[string]json.RawMessage `json:"limits"`
 	Catalogs    []string                   `json:"catalogs"`
 	Input       schema                     `json:"input"`
@@ -90,6 +92,11 @@ func (i *Item) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	return json.Unmarshal(text, &i.rest)
+}
+
+type hints struct {
+	ReadOnly  bool  `json:"readOnly"`
+	OpenWorld *bool `json:"openWorld"`
 }
 
 type argument struct {

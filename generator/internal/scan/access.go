@@ -148,13 +148,15 @@ type defaults struct {
 	rule    rule
 	output  string
 	lenient *bool
+	facts   []string // sorted
 }
 
 // readDefaults reads //mcp:default of the package and of its types.
 func (s *scanner) readDefaults() {
 	read := func(name string, d *directive.Directive) {
 		if d != nil {
-			s.defaults[name] = defaults{s.rule(d), d.Text("output"), d.Hint("lenient")}
+			s.defaults[name] = defaults{s.rule(d), d.Text("output"), d.Hint("lenient"),
+				slices.Sorted(slices.Values(d.List("facts")))}
 		}
 	}
 	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}

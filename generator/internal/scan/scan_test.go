@@ -77,6 +77,9 @@ func dump(w *bytes.Buffer, s model.Service) {
 		fmt.Fprintf(w, "    %q\n", t.Description)
 		fmt.Fprintf(w, "    pointer %v, sdk %v\n", t.Handler.PointerRecv, t.Handler.SDK)
 		fmt.Fprintf(w, "    access %+v\n", t.Access)
+		if t.Facts != nil {
+			fmt.Fprintf(w, "    facts %q\n", t.Facts)
+		}
 		for _, h := range []struct {
 			name string
 			hint *bool

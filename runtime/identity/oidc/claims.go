@@ -36,8 +36,9 @@ type Claims struct {
 	Scopes string
 	// Groups is the claim of groups: a string or a list of strings. Empty reads no groups.
 	Groups string
-	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or
-	// "azp" if that is missing or empty.
+	// Client is the claim of the OAuth client. Empty is the first that is not empty of "client_id"
+	// (RFC 8693, section 4.3), "azp", "cid" and "appid". A token in which two of them name different
+	// clients is then refused, because the two may have different boundaries.
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
 	// themselves. A token without the claim names no user. A token whose claim is not a name is
@@ -61,7 +62,10 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 		return identity.Identity{}, err
 	}
 	i.noteUnread(c)
-	client, _ := at(c, filled(c, m.Client, "client_id", "azp")).(string)
+	client, err := m.client(c)
+	if err != nil {
+		return identity.Identity{}, err
+	}
 	actor, err := i.actor(c)
 	if err != nil {
 		return identity.Identity{}, err
@@ -85,6 +89,30 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 		Scheme:       scheme,
 		Claims:       c,
 	}, nil
+}
+
+// clientClaims are the claims of the OAuth client: by RFC 8693 and RFC 9068, by OpenID Connect, of
+// Okta, and of Microsoft Entra in tokens of version 1.
+var clientClaims = [...]string{"client_id", "azp", "cid", "appid"}
+
+func (m Claims) clientClaim(c map[string]any) string {
+	return filled(c, m.Client, clientClaims[:]...)
+}
+
+// client is the OAuth client, "" if the token has none.
+func (m Claims) client(c map[string]any) (string, error) {
+	path := m.clientClaim(c)
+	client, isText := at(c, path).(string)
+	if m.Client != "" || !isText {
+		return client, nil
+	}
+	for _, other := range clientClaims {
+		if named, _ := c[other].(string); !blank(named) && named != client {
+			return "", refuse("its claims %s and %s name different clients: set oidc.Claims.Client to the "+
+				"claim that names the client", path, other)
+		}
+	}
+	return client, nil
 }
 
 // actor is the party that acts for the subject (RFC 8693, section 4.1): that of the outermost claim
@@ -140,21 +168,26 @@ func (m Claims) verified(c map[string]any) bool {
 	return verified
 }
 
-// filled is the path of a claim: the configured one, or else the first of two claims, unless it is
-// missing or empty.
-func filled(c map[string]any, path, first, second string) string {
+// filled is the path of a claim: the configured one, or else the first of some claims that is
+// neither missing nor empty, or else the last of them.
+func filled(c map[string]any, path string, claims ...string) string {
 	if path != "" {
 		return path
 	}
-	empty := func(v any) bool {
-		s, isText := v.(string)
-		return v == nil || isText && strings.Trim(s, " ") == ""
+	for _, claim := range claims {
+		list, isList := c[claim].([]any)
+		if !blank(c[claim]) &&
+			(!isList || slices.ContainsFunc(list, func(v any) bool { return !blank(v) })) {
+			return claim
+		}
 	}
-	if list, isList := c[first].([]any); empty(c[first]) ||
-		isList && !slices.ContainsFunc(list, func(v any) bool { return !empty(v) }) {
-		return second
-	}
-	return first
+	return claims[len(claims)-1]
+}
+
+// blank reports whether a value is missing, or a string of spaces.
+func blank(v any) bool {
+	s, isText := v.(string)
+	return v == nil || isText && strings.Trim(s, " ") == ""
 }
 
 func (m Claims) scopes(c map[string]any) string { return filled(c, m.Scopes, "scope", "scp") }
@@ -178,7 +211,7 @@ func (i *issuer) noteUnread(c map[string]any) {
 	for _, path := range m.Roles {
 		note(path, m.readsRoles)
 	}
-	note(filled(c, m.Client, "client_id", "azp"), isText)
+	note(m.clientClaim(c), isText)
 	note(m.Orgs.Claim, m.Orgs.reads)
 	note(m.Teams.Claim, m.Teams.reads)
 }

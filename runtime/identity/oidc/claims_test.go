@@ -163,6 +163,7 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	keys := maps.Clone(texts) // with RoleNames, keys are read
 	maps.Copy(keys, values{`{"Admin":true}`: false, `{}`: false, `{"a":false,"b":{"c":1}}`: false,
 		`{"a":1e99}`: true, `{"a":true,"b":"true"}`: true, `{"a":null}`: true})
+	clients := values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true, `{"a":true}`: true}
 	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
 		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
 	for claim, test := range map[string]struct {
@@ -171,7 +172,7 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	}{
 		"realm": {"realm.roles", texts}, "r": {"r", texts}, "g": {"g", texts}, "scope": {"scope", texts},
 		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
-		"azp":   {"azp", values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true}},
+		"azp": {"azp", clients}, "cid": {"cid", clients}, "appid": {"appid", clients},
 		"other": {"other", values{`1e99`: false, `{}`: false}}, "k": {"k", keys},
 	} {
 		for value, logged := range test.values {
@@ -207,9 +208,13 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		changes              []any
 		client, user, groups string
 	}{
-		"client_id":           {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
+		"client_id":           {oidc.Claims{}, nil, "cli", "", "[]"},
 		"azp":                 {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"cid":                 {oidc.Claims{}, []any{"client_id", nil, "cid", "x"}, "x", "", "[]"},
+		"appid":               {oidc.Claims{}, []any{"client_id", nil, "appid", "x"}, "x", "", "[]"},
+		"no client":           {oidc.Claims{}, []any{"client_id", nil}, "", "", "[]"},
 		"malformed client_id": {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
+		"a malformed cid":     {oidc.Claims{}, []any{"cid", 1}, "cli", "", "[]"},
 		"an empty client_id":  {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
 		"a claim of its own": {oidc.Claims{Client: "app.id"},
 			[]any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
@@ -232,6 +237,39 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups ||
 			len(p.Groups) == 1 && p.Groups[0] == "" {
 			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// A token that names two clients could choose between two boundaries, so it is refused, unless the
+// configuration names the claim of the client.
+func TestTokenThatNamesTwoClientsIsRefused(t *testing.T) {
+	claims := []string{"client_id", "azp", "cid", "appid"}
+	for _, first := range claims {
+		for _, second := range claims {
+			if first == second {
+				continue
+			}
+			of := func(settings oidc.Claims, second string, value any) (identity.Identity, error) {
+				return newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = settings })).Verify(
+					t.Context(), token("client_id", nil, first, "cli", second, value))
+			}
+			for _, other := range []string{"cl", "CLI", "cli "} {
+				if id, err := of(oidc.Claims{}, second, other); !isInvalid(err) ||
+					!reflect.DeepEqual(id, identity.Identity{}) ||
+					!strings.Contains(err.Error(), "set oidc.Claims.Client") {
+					t.Errorf("%s and %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+				if id, err := of(oidc.Claims{Client: first}, second, other); err != nil ||
+					id.Principal.Client != "cli" {
+					t.Errorf("%s is configured, %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+			}
+			for _, other := range []any{"cli", "", " ", json.RawMessage("null")} {
+				if id, err := of(oidc.Claims{}, second, other); err != nil || id.Principal.Client != "cli" {
+					t.Errorf("%s and %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+			}
 		}
 	}
 }
@@ -315,8 +353,7 @@ func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 			"robot"}, true},
 		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"},
 			false},
-		"client_id before azp": {oidc.Claims{}, []any{"sub", "cli", "client_id", "front", "azp",
-			"cli"}, false},
+		"by cid":              {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "cid", "cli"}, true},
 		"without a client":    {oidc.Claims{}, []any{"client_id", nil}, false},
 		"a client of no type": {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
 		"another case":        {oidc.Claims{}, []any{"sub", "CLI"}, false},

@@ -202,6 +202,16 @@ func (s *Source) Issuers() []string {
 	return urls
 }
 
+// OnRegistration calls report once for each issuer whose metadata offers the registration of
+// clients, with the name of the field: registration_endpoint (RFC 7591) or
+// client_id_metadata_document_supported. It calls it when the metadata has been fetched, with the
+// first token. The metadata of an issuer with KeysURL is not fetched for that.
+func (s *Source) OnRegistration(report func(issuer, field string)) {
+	for _, i := range s.issuers {
+		i.registration.watch(i.settings.URL, report)
+	}
+}
+
 // MappedRoles are the roles that RoleNames of any issuer leads to, sorted.
 func (s *Source) MappedRoles() []string {
 	var roles []string

@@ -73,7 +73,8 @@ func needsTasks(m *Message) (Answer, error) {
 // ownerOf returns the owner of the tasks that a principal creates.
 func ownerOf(p access.Principal) task.Owner {
 	o := request.OwnerOf(p)
-	return task.Owner{Issuer: o.Issuer, Subject: o.Subject, Client: o.Client}
+	return task.Owner{Issuer: o.Issuer, Subject: o.Subject, Client: o.Client,
+		ActorIssuer: o.Actor.Issuer, Actor: o.Actor.Subject}
 }
 
 // callerOf returns a digest of what a credential lets its owner do: nil and empty lists, and other

@@ -80,6 +80,7 @@ type BoundariesConfig struct {
 	Catalogs map[string][]string // the tools of the catalogs that code declares
 	Aliases  map[string]string   // of tools, for errors
 	Issuers  []string            // those of the identity source; nil if they are not known
+	Identity identity.Source     // nil if there is none
 	Pool     *worker.Pool
 	Log      *slog.Logger
 	Masker   redact.Masker
@@ -103,7 +104,11 @@ func NewBoundaries(c BoundariesConfig) (*Boundaries, error) {
 		Keep: func(limits, *access.Bounds, error) time.Duration { return loader.Forever },
 		Cost: func(limits, *access.Bounds) int { return 512 + b.size() },
 	})
-	return b, b.check()
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	b.watchRegistration()
+	return b, nil
 }
 
 // size is about how much memory a compiled boundary has, in bytes.
@@ -240,47 +245,21 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
-	type name struct {
-		kind access.Kind
-		name string
+	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
+	for _, err := range bad {
+		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}
-	type argument struct{ tool, name string }
-	whole, values := map[name]bool{}, map[argument][]string{}
-	for _, text := range one.Items {
-		item, err := boundaryitem.Parse(text)
-		if err != nil && !boundaryitem.IsAll(one.Items) {
-			b.Log.Warn("an item of a boundary allows nothing", "error", err)
-		}
-		switch {
-		case err != nil:
-		case item.Argument != "":
-			of := argument{item.Name, item.Argument}
-			values[of] = append(values[of], item.Value)
-			values[argument{item.Name, ""}] = nil
-		case item.Kind == boundaryitem.Tool:
-			whole[name{access.Tools, item.Name}] = true
-		case item.Kind == boundaryitem.Prompt:
-			whole[name{access.Prompts, item.Name}] = true
-		case item.Kind == boundaryitem.Resource, item.Kind == boundaryitem.Skill:
-			whole[name{access.Resources, item.Name}] = true
-		case item.Kind == boundaryitem.Catalog:
-			for _, tool := range b.Catalogs[item.Name] {
-				whole[name{access.Tools, tool}] = true
-			}
-		}
-	}
-	everything := boundaryitem.IsAll(one.Items)
 	return func(k access.Kind, rule access.Rule) bool {
-		if rule.Tool != "" && one.ReadOnly && !b.ReadOnly.Contains(rule.Tool) {
+		switch {
+		case rule.Tool != "" && one.ReadOnly && !b.ReadOnly.Contains(rule.Tool):
 			return false
+		case k == access.Values:
+			return items.HasValue(rule.Tool, rule.Argument, rule.Value)
+		case k == access.Tools:
+			return items.Has(boundaryitem.Tool, rule.Tool)
+		case k == access.Prompts:
+			return items.Has(boundaryitem.Prompt, rule.Prompt)
 		}
-		if everything || k != access.Values && whole[name{k, rule.Name()}] ||
-			k == access.Values && whole[name{access.Tools, rule.Tool}] {
-			return true
-		}
-		_, some := values[argument{rule.Tool, ""}]
-		named, chosen := values[argument{rule.Tool, rule.Argument}]
-		return some && rule.Tool != "" &&
-			(k == access.Tools || !chosen || slices.Contains(named, rule.Value))
+		return items.Has(boundaryitem.Resource, rule.Resource)
 	}
 }

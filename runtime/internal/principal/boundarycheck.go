@@ -1,6 +1,7 @@
 package principal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -50,6 +51,26 @@ func (b *Boundaries) check() error {
 		}
 	}
 	return errors.Join(found...)
+}
+
+// watchRegistration logs a warning of each issuer by which a client can register again and so lose
+// its boundary: boundaries are optional, and there is none for new clients.
+func (b *Boundaries) watchRegistration() {
+	source, ok := b.Identity.(interface {
+		OnRegistration(report func(issuer, field string))
+	})
+	if !ok || !b.Optional {
+		return
+	}
+	source.OnRegistration(func(issuer, field string) {
+		party := boundary.Party{Issuer: issuer, Client: boundaryitem.All}
+		if _, bounded, err := b.find(context.Background(), party); bounded && err == nil {
+			return
+		}
+		b.Log.Warn("boundaries are optional, and the issuer lets clients register: a client that "+
+			"registers again has no boundary. Add a boundary of the client \"*\" of the issuer, or remove "+
+			"Options.Access.BoundariesOptional", "issuer", issuer, "metadata", field)
+	})
 }
 
 // checkItem returns an error for an item that the server does not have.

@@ -180,10 +180,11 @@ func (i *Info) InSession(s Session) {
 	}
 }
 
-// Owner is who a session belongs to: a user and a client.
+// Owner is who a session belongs to: a user, a client, and the actor of a delegated token.
 type Owner struct {
 	User
 	Client string
+	Actor  access.Actor
 }
 
 // OwnerOf returns the owner of the sessions that a principal opens.
@@ -191,7 +192,7 @@ func OwnerOf(p access.Principal) Owner {
 	if p.Anonymous() {
 		return Owner{}
 	}
-	return Owner{UserOf(p), p.ClientID()}
+	return Owner{UserOf(p), p.ClientID(), p.Actor}
 }
 
 // Decision notes whether a message has been decided. Its Release is that of a [Conn].
