@@ -261,9 +261,9 @@ func (r blockRequest) request(c *raw, id int) *http.Request {
 	return asked(c, http.MethodPost, body, headers)
 }
 
-// After the block of a client is visible, no byte of a result, of a notification or of a question is
-// sent to it, whatever it has begun before, and each request gets the same 403. Another client gets
-// all of its results.
+// After the block of a client is visible, no byte of a result, of a notification or of a question
+// is sent to it, whatever it has begun before, and each request gets the same 403. Another client
+// gets all of its results.
 func TestBlockedClientGetsNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan, wrong := newBlockPlan(rt), ""

@@ -587,6 +587,26 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				})
 			})
 		},
+		"boundary": func(t *rapid.T) {
+			kind := pick(t, "kind", access.Tools, access.Prompts, access.Resources)
+			name, which := tr.item(t, kind)
+			item, excludes := kind.String()+":"+name, flip(t, "excludes")
+			tr.one(t, which, fmt.Sprintf("the boundary excludes %s: %v", item, excludes),
+				func(w *world) { w.bound(func() { w.excluded[item] = excludes }) })
+		},
+		"block": func(t *rapid.T) {
+			if rapid.IntRange(0, 4).Draw(t, "rarely") < 4 { // it ends the session of the caller
+				t.Skip("no block")
+			}
+			block := func(is bool) {
+				tr.both(t, fmt.Sprint("the client is blocked: ", is),
+					func(w *world) { w.bound(func() { w.blocked = is }) })
+			}
+			block(true)
+			m := tr.request(t, "tools/call", "base", `"name":"base"`)
+			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			block(false)
+		},
 		"lower": func(t *rapid.T) {
 			if !tr.lowers() {
 				t.Skip("no role")
@@ -660,7 +680,11 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 	// Nothing hidden may show early what the host has changed.
 	all["permission and an event"] = func(t *rapid.T) {
 		permission(t, true)
-		all[pick(t, "event", "catalog", "switch", "update")](t)
+		events := []string{"catalog", "switch", "update"}
+		if tr.plan.Bounded {
+			events = append(events, "boundary")
+		}
+		all[pick(t, "event", events...)](t)
 		tr.wait(t, time.Second) // for a tick, and not until the host is read
 	}
 	return all
@@ -768,6 +792,8 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 		return !p.Aware
 	case "adopted":
 		return !p.Adopted
+	case "boundary", "block":
+		return !p.Bounded
 	case "drop":
 		return p.Stdio
 	}

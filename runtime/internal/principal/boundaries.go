@@ -28,8 +28,8 @@ const (
 	maxBoundsBytes  = 16 << 20        // of compiled boundaries
 )
 
-// ErrBlocked reports that the client or the actor of a caller is blocked. It is the cause of the end
-// of what the caller still ran.
+// ErrBlocked reports that the client or the actor of a caller is blocked. It is the cause of the
+// end of what the caller still ran.
 var ErrBlocked = errors.New("the client was blocked; the call may have had an effect")
 
 // Rights complete a principal: its permissions in the host, and the boundary of its client.
@@ -225,8 +225,8 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 	return e.Value, next
 }
 
-// limits returns what counts for a caller at present. If a party is blocked, it ends what the caller
-// runs. It logs its errors.
+// limits returns what counts for a caller at present. If a party is blocked, it ends what the
+// caller runs. It logs its errors.
 func (b *Boundaries) limits(ctx context.Context, of parties) (l limits, blocked bool, err error) {
 	for i, party := range [...]boundary.Party{of.client, of.actor} {
 		if i > 0 && party.Actor == "" {
