@@ -592,20 +592,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			name, which := tr.item(t, kind)
 			item, excludes := kind.String()+":"+name, flip(t, "excludes")
 			tr.one(t, which, fmt.Sprintf("the boundary excludes %s: %v", item, excludes),
-				func(w *world) { w.bound(func() { w.excluded[item] = excludes }) })
-		},
-		"block": func(t *rapid.T) {
-			if rapid.IntRange(0, 4).Draw(t, "rarely") < 4 { // it ends the session of the caller
-				t.Skip("no block")
-			}
-			block := func(is bool) {
-				tr.both(t, fmt.Sprint("the client is blocked: ", is),
-					func(w *world) { w.bound(func() { w.blocked = is }) })
-			}
-			block(true)
-			m := tr.request(t, "tools/call", "base", `"name":"base"`)
-			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
-			block(false)
+				func(w *world) { w.exclude(item, excludes) })
 		},
 		"lower": func(t *rapid.T) {
 			if !tr.lowers() {
@@ -792,7 +779,7 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 		return !p.Aware
 	case "adopted":
 		return !p.Adopted
-	case "boundary", "block":
+	case "boundary":
 		return !p.Bounded
 	case "drop":
 		return p.Stdio

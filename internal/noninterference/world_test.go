@@ -54,14 +54,17 @@ type world struct {
 	grants   *grant.Memory
 	changes  []chan catalog.Change
 	excluded map[string]bool // items that the boundary of the caller's client excludes
-	blocked  bool            // the caller's client
 	bounds   chan boundary.Party
 	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
 	held     string          // a name whose calls wait, whatever their behaviour
 }
 
-// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates.
+// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates,
+// and for a boundary that excludes a part of the URIs of a template.
 func newWorld(t *testing.T, p plan, which int) *world {
+	if p.overlapsBoundary() {
+		return nil
+	}
 	w := &world{plan: p, which: which, off: map[string]bool{}, excluded: map[string]bool{},
 		bounds:   make(chan boundary.Party, 100),
 		users:    map[string]principal{"other": p.other()},
@@ -207,7 +210,6 @@ func (w fence) Boundary(_ context.Context, party boundary.Party) (boundary.Bound
 	if party.Client != agent {
 		return b, true, nil
 	}
-	b.Blocked = w.blocked
 	b.Items = []string{"tool:base", "prompt:base", "prompt:scoped", "resource:base://{id}",
 		"resource:ui://base"}
 	for _, i := range w.plan.Items {
@@ -228,11 +230,11 @@ func (w fence) Boundary(_ context.Context, party boundary.Party) (boundary.Bound
 // Changes is the optional method of boundary.Source.
 func (w fence) Changes(context.Context) <-chan boundary.Party { return w.bounds }
 
-// bound changes the boundary of the caller's client.
-func (w *world) bound(edit func()) {
+// exclude changes the boundary of the caller's client.
+func (w *world) exclude(item string, is bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	edit()
+	w.excluded[item] = is
 	w.bounds <- boundary.Party{Issuer: "test", Client: agent}
 }
 

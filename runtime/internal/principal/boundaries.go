@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/internal/loader"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -446,6 +447,7 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 	}
 	type argument struct{ tool, name string }
 	whole, values := map[name]bool{}, map[argument][]string{}
+	var templates []uritemplate.Template
 	for _, text := range one.Items {
 		item, err := boundaryitem.Parse(text)
 		if err != nil && !boundaryitem.IsAll(one.Items) {
@@ -463,6 +465,9 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 			whole[name{access.Prompts, item.Name}] = true
 		case item.Kind == boundaryitem.Resource, item.Kind == boundaryitem.Skill:
 			whole[name{access.Resources, item.Name}] = true
+			if t, err := uritemplate.Parse(item.Name); err == nil {
+				templates = append(templates, t)
+			}
 		case item.Kind == boundaryitem.Catalog:
 			for _, tool := range b.Catalogs[item.Name] {
 				whole[name{access.Tools, tool}] = true
@@ -475,7 +480,8 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 			return false
 		}
 		if everything || k != access.Values && whole[name{k, rule.Name()}] ||
-			k == access.Values && whole[name{access.Tools, rule.Tool}] {
+			k == access.Values && whole[name{access.Tools, rule.Tool}] ||
+			k == access.Resources && isWithin(rule.Resource, templates) {
 			return true
 		}
 		_, some := values[argument{rule.Tool, ""}]
@@ -483,4 +489,20 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 		return some && rule.Tool != "" &&
 			(k == access.Tools || !chosen || slices.Contains(named, rule.Value))
 	}
+}
+
+// isWithin reports whether all URIs of a resource match templates of a boundary. Such a resource is
+// inside: otherwise its URIs would be those of no resource, which shows that it exists.
+func isWithin(uri string, templates []uritemplate.Template) bool {
+	t, err := uritemplate.Parse(uri)
+	if err != nil {
+		return false
+	}
+	var overlapping []uritemplate.Template
+	for _, other := range templates {
+		if uritemplate.Overlap(t, other) {
+			overlapping = append(overlapping, other)
+		}
+	}
+	return len(overlapping) > 0 && !uritemplate.Beyond(t, overlapping...)
 }

@@ -182,3 +182,36 @@ func TestChangesConcernTheirCallers(t *testing.T) {
 		}
 	}
 }
+
+// A resource that only has URIs of allowed templates is inside: without it, the client can read
+// these URIs. A resource with a further URI is outside.
+func TestResourcesWithinAllowedTemplatesAreInside(t *testing.T) {
+	uris := []string{"doc://7", "doc://{+path}", "doc://{id}", "rows://a/{id}", "rows://{table}/{id}"}
+	var table access.Table
+	for _, uri := range uris {
+		table.Resources = append(table.Resources, access.Rule{Resource: uri, Public: true})
+	}
+	for items, want := range map[string]string{
+		"doc://{id}":              "doc://7 doc://{id}",
+		"doc://7":                 "doc://7",
+		"doc://{+path}":           "doc://7 doc://{+path} doc://{id}",
+		"rows://{table}/{id}":     "rows://a/{id} rows://{table}/{id}",
+		"rows://a/{id}":           "rows://a/{id}",
+		"doc://7 rows://a/{id}":   "doc://7 rows://a/{id}",
+		"other://{id} rows://{x}": "",
+	} {
+		b, err := NewBoundaries(BoundariesConfig{Source: &fence{}, Table: table,
+			Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := boundary.Boundary{Roles: []string{"*"}}
+		for uri := range strings.FieldsSeq(items) {
+			one.Items = append(one.Items, "resource:"+uri)
+		}
+		p := access.Principal{Subject: "ada", Bounds: b.compile(limits{boundaries: []boundary.Boundary{one}})}
+		if got := strings.Join(table.Of(access.Resources).Visible(p).Names(), " "); got != want {
+			t.Errorf("%s: %s, want %s", items, got, want)
+		}
+	}
+}
