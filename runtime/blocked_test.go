@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
@@ -175,7 +176,7 @@ func (p blockPlan) run(t *testing.T) string {
 	close(world.proceed)
 	_ = s.ResourceUpdated(ctx, "lib://hall")
 	for i, w := range sent { // a late one begins after the block
-		time.Sleep(time.Minute)
+		scenario.Pause(time.Minute)
 		synctest.Wait()
 		text := w.text()[before[i]:]
 		if r := p.requests[i]; r.client == "agent" &&
