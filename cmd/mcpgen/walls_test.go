@@ -215,7 +215,7 @@ var mayImport = map[string][]string{
 	// Sources and commands read files of boundaries by the same rules.
 	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
 	// Sources and the server read items by the same rules.
-	"internal/boundaryitem": {"internal/editdistance"},
+	"internal/boundaryitem": {"internal/editdistance", "internal/uritemplate"},
 	// Files of settings have one reader.
 	"internal/configfile": {},
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
 // Kind is the kind of an [Item], as it is written.
@@ -133,6 +134,8 @@ type Set struct {
 	all    bool
 	whole  map[Item]bool     // without arguments
 	values map[Item][]string // by tool and argument, and without an argument for each such tool
+
+	templates []uritemplate.Template // of resources; those without variables too
 }
 
 // NewSet returns the set of items. catalogs are the tools of the catalogs that code declares. bad
@@ -155,8 +158,11 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 			for _, tool := range catalogs[item.Name] {
 				s.whole[Item{Kind: Tool, Name: tool}] = true
 			}
-		case item.Kind == Skill:
+		case item.Kind == Resource, item.Kind == Skill:
 			s.whole[Item{Kind: Resource, Name: item.Name}] = true
+			if t, err := uritemplate.Parse(item.Name); err == nil {
+				s.templates = append(s.templates, t)
+			}
 		default:
 			s.whole[item] = true
 		}
@@ -168,7 +174,7 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 func (s Set) Has(k Kind, name string) bool {
 	item := Item{Kind: k, Name: name}
 	_, some := s.values[item]
-	return s.all || some || s.whole[item]
+	return s.all || some || s.whole[item] || k == Resource && isWithin(name, s.templates)
 }
 
 // HasValue reports whether the set has a tool with a value of an argument.
@@ -179,4 +185,20 @@ func (s Set) HasValue(tool, argument, value string) bool {
 	}
 	named, chosen := s.values[Item{Kind: Tool, Name: tool, Argument: argument}]
 	return s.Has(Tool, tool) && (!chosen || slices.Contains(named, value))
+}
+
+// isWithin reports whether all URIs of a resource match templates of a boundary. Such a resource is
+// inside: otherwise its URIs would be those of no resource, which shows that it exists.
+func isWithin(uri string, templates []uritemplate.Template) bool {
+	t, err := uritemplate.Parse(uri)
+	if err != nil {
+		return false
+	}
+	var overlapping []uritemplate.Template
+	for _, other := range templates {
+		if uritemplate.Overlap(t, other) {
+			overlapping = append(overlapping, other)
+		}
+	}
+	return len(overlapping) > 0 && !uritemplate.Beyond(t, overlapping...)
 }

@@ -28,6 +28,7 @@
 //     includes.
 //   - items: the allowed items; boundary.Boundary has the forms.
 //   - readonly: true allows no tools but those that are marked readonly.
+//   - blocked: true refuses the requests of the client, whatever the other keys allow.
 //   - until: a time as in RFC 3339. The boundary allows nothing from then on.
 //
 // For roles and items, a missing key, null and [] allow nothing, and "*" allows all. The server

@@ -15,17 +15,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 )
 
+// lister is a source with a fixed set of boundaries.
+type lister interface {
+	All() iter.Seq2[boundary.Party, boundary.Boundary]
+}
+
 // check returns an error for each name of a source that lists its boundaries, if the server does
 // not have the name. It warns of boundaries that have ended.
 func (b *Boundaries) check() error {
-	lister, ok := b.Source.(interface {
-		All() iter.Seq2[boundary.Party, boundary.Boundary]
-	})
+	source, ok := b.Source.(lister)
 	if !ok {
 		return nil
 	}
 	var found problems
-	for party, e := range lister.All() {
+	for party, e := range source.All() {
 		bad := func(err error) { found.add("Options.Access.Boundaries: %s: %w", e.Where, err) }
 		if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
 			!slices.Contains(b.Issuers, issuer) {

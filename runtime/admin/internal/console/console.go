@@ -66,7 +66,7 @@ type machine interface {
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	Table() access.Table
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
-		name string) runtime.Explanation
+		name string) access.Explanation
 	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil if there are only those
