@@ -95,6 +95,11 @@ type Administered interface {
 	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
 	// Client. Boundaries do not limit their roles for administration.
 	AdministeredBy(clients []boundary.Party) Administered
+	// Boundaries returns Options.Access.Boundaries, which may be nil.
+	Boundaries() boundary.Source
+	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
+	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
+	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
 	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
 	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
@@ -148,6 +153,15 @@ func (s administered) IsAdmin(p access.Principal) bool {
 func (s administered) AdministeredBy(clients []boundary.Party) Administered {
 	s.clients = slices.Clone(clients)
 	return s
+}
+
+func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
+
+func (s administered) CheckBoundary(party boundary.Party, b boundary.Boundary) []error {
+	if s.boundaries == nil {
+		return nil
+	}
+	return s.boundaries.Check(party, b)
 }
 
 // Listing is a list of tools for people and programs beside MCP.
