@@ -2,6 +2,7 @@
 package boundaryitem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,34 @@ const All = "*"
 
 // IsAll reports whether a list of roles or items is [All].
 func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
+
+// CheckParty returns an error for a party that cannot have a boundary of its own. The text continues
+// a sentence that begins with the place of the boundary.
+func CheckParty(client, subject, actor string) error {
+	switch {
+	case (client == "") == (actor == ""):
+		return errors.New("has none or both of client and actor: write one of them")
+	case subject != "" && (client == "" || client == All):
+		return errors.New("has a subject without one client: write the client, or remove the subject")
+	}
+	return nil
+}
+
+// CheckRole returns an error for a text in a list of roles that cannot be a role.
+func CheckRole(name string) error {
+	if name == "" || name == All {
+		return errors.New(`is no role: write names of roles, or "*" alone for all`)
+	}
+	return nil
+}
+
+// CheckItem returns an error for a text in a list of items that cannot be parsed.
+func CheckItem(text string) error {
+	if _, err := Parse(text); err != nil {
+		return fmt.Errorf("is wrong: %w", err)
+	}
+	return nil
+}
 
 // Item is an item of a boundary.
 type Item struct {

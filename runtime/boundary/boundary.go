@@ -2,7 +2,8 @@
 // client, such as an agent, may do, for whichever subject the client acts. A call is allowed if the
 // rule of the tool allows the caller and the boundary of the client allows the call.
 //
-// Set a [Source] as runtime.Options.Access.Boundaries. Package boundary/static reads a file.
+// Set a [Source] as runtime.Options.Access.Boundaries. Package boundary/static reads a file, and
+// package boundary/stored keeps boundaries in a database.
 package boundary
 
 import (
@@ -31,6 +32,8 @@ type Boundary struct {
 	Items []string
 	// ReadOnly allows no tools but those that are marked readonly.
 	ReadOnly bool
+	// Blocked blocks the client: its requests are refused, whatever the other fields allow.
+	Blocked bool
 	// Until is the end of the boundary: it allows nothing from then on. The zero time never ends.
 	Until time.Time
 	// Where is the place of the boundary for messages, as in "boundaries.yaml:12". It may be empty.
@@ -55,13 +58,35 @@ type Party struct {
 	Actor string
 }
 
-// Source has the boundaries of clients and actors. Two further methods are optional:
+// In returns the most specific boundary of a party in a list of boundaries; see [Source].
+func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
+	if p.Actor != "" {
+		b, ok := list[Party{Issuer: p.Issuer, Actor: p.Actor}]
+		return b, ok
+	}
+	if p.Client != "" && p.Client != "*" { // no client has a boundary of its own by these names
+		if b, ok := list[p]; ok {
+			return b, true
+		}
+		if b, ok := list[Party{Issuer: p.Issuer, Client: p.Client}]; ok {
+			return b, true
+		}
+	}
+	b, ok := list[Party{Issuer: p.Issuer, Client: "*"}]
+	return b, ok
+}
+
+// Source has the boundaries of clients and actors. Three further methods are optional:
 //
 //   - All() iter.Seq2[Party, Boundary], of a source with a fixed set of boundaries, returns them
 //     all. runtime.New checks their issuers, roles and items, so that a misspelt name is an error
 //     at start.
 //   - ReadsMemoryOnly() marks a source that does not block or panic. The server calls it without a
 //     time limit and in the goroutine of the message.
+//   - Changes(ctx context.Context) <-chan Party, of a source whose boundaries change, sends the
+//     party of each boundary that may have changed, as the list of boundaries has it, and closes the
+//     channel when ctx ends. The zero Party stands for all. The first party comes when the source
+//     receives changes: a read after it misses none.
 type Source interface {
 	// Boundary returns the most specific boundary of a party: for a client, that of the client with
 	// this subject, or else that of the client, or else that of all clients of the issuer. It returns

@@ -80,20 +80,8 @@ func open(file string, open func() (fs.File, error)) (boundary.Source, error) {
 
 // Boundary implements [boundary.Source].
 func (s *source) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
-	of := []boundary.Party{{Issuer: p.Issuer, Actor: p.Actor}}
-	if p.Actor == "" {
-		of = []boundary.Party{p, {Issuer: p.Issuer, Client: p.Client},
-			{Issuer: p.Issuer, Client: boundaryitem.All}}
-		if p.Client == "" || p.Client == boundaryitem.All { // no client has an entry of its own by these
-			of = of[2:]
-		}
-	}
-	for _, party := range of {
-		if found, ok := s.by[party]; ok {
-			return found, true, nil
-		}
-	}
-	return boundary.Boundary{}, false, nil
+	b, ok := p.In(s.by)
+	return b, ok, nil
 }
 
 // All yields the boundaries in the order of the file; see [boundary.Source].
@@ -150,10 +138,10 @@ func (s *source) entry(file string, v configfile.Value, at string, bad *configfi
 		{Name: "subject", Read: name(&party.Subject, "write the subject, or remove the key")},
 		{Name: "actor", Read: name(&party.Actor, "write the subject of the actor")},
 		{Name: "roles", Read: func(v configfile.Value, at string) {
-			limits.Roles = list(v, at, bad, role)
+			limits.Roles = list(v, at, bad, boundaryitem.CheckRole)
 		}},
 		{Name: "items", Read: func(v configfile.Value, at string) {
-			limits.Items = list(v, at, bad, item)
+			limits.Items = list(v, at, bad, boundaryitem.CheckItem)
 		}},
 		{Name: "readonly", Read: func(v configfile.Value, at string) {
 			bad.Truth(v, at, &limits.ReadOnly)
@@ -172,25 +160,21 @@ func (s *source) entry(file string, v configfile.Value, at string, bad *configfi
 	if v.Kind != configfile.Mapping {
 		return
 	}
-	p := party
-	switch {
-	case !hasIssuer:
+	if !hasIssuer {
 		bad.Add(v.Line, at, `has no issuer: write the issuer of the client, or "" for principals without one`)
-	case (p.Client == "") == (p.Actor == ""):
-		bad.Add(v.Line, at, "has none or both of client and actor: write one of them")
-	case p.Subject != "" && (p.Client == "" || p.Client == boundaryitem.All):
-		bad.Add(v.Line, at, "has a subject without one client: write the client, or remove the subject")
+	} else if err := boundaryitem.CheckParty(party.Client, party.Subject, party.Actor); err != nil {
+		bad.Add(v.Line, at, "%v", err)
 	}
-	if first, twice := s.by[p]; twice {
+	if first, twice := s.by[party]; twice {
 		bad.Add(v.Line, at, "is about the same party as %s: remove one of the two", first.Where)
 	}
-	s.parties = append(s.parties, p)
-	s.by[p] = limits
+	s.parties = append(s.parties, party)
+	s.by[party] = limits
 }
 
 // list reads roles or items.
 func list(v configfile.Value, at string, bad *configfile.Problems,
-	wrong func(string) string) []string {
+	check func(string) error) []string {
 	switch {
 	case v.Kind == configfile.Null:
 		return nil
@@ -199,21 +183,10 @@ func list(v configfile.Value, at string, bad *configfile.Problems,
 	case v.Kind == configfile.List && len(v.Items) == 1 && v.Items[0].Text == boundaryitem.All:
 		return []string{boundaryitem.All}
 	}
-	return bad.Texts(v, at, wrong)
-}
-
-// role returns what is wrong with a role, or "".
-func role(name string) string {
-	if name == "" || name == boundaryitem.All {
-		return `is no role: write names of roles, or "*" alone for all`
-	}
-	return ""
-}
-
-// item returns what is wrong with an item, or "".
-func item(text string) string {
-	if _, err := boundaryitem.Parse(text); err != nil {
-		return "is wrong: " + err.Error()
-	}
-	return ""
+	return bad.Texts(v, at, func(text string) string {
+		if err := check(text); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
 }
