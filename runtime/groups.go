@@ -55,8 +55,8 @@ type AccessOptions struct {
 	AdminRole string
 	// Boundaries has the permission boundary of each client: the most that the client may do, for
 	// whichever caller. A client without a boundary may use public items only. On stdio the program
-	// names the client, and a principal without one has no boundary. boundary/static reads a file.
-	// Nil bounds no client.
+	// names the client, and a principal without one has no boundary. Package boundary/static reads a
+	// file, and boundary/stored a database. Nil bounds no client.
 	Boundaries boundary.Source
 	// BoundariesOptional lifts the boundary of clients without one. It stops no client that can
 	// register again, since its new id has no boundary.

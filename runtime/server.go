@@ -7,7 +7,8 @@
 // [toolset.NewToolset], and an existing go-sdk server has [Adopt].
 //
 // Packages with more dependencies are modules of their own, below this package's path:
-// identity/oidc, store, catalog/stored, grant/stored, admin, telemetry and sandbox.
+// identity/oidc, store, boundary/stored, catalog/stored, grant/stored, admin, telemetry and
+// sandbox.
 //
 // [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
 // [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their

@@ -116,7 +116,8 @@ var mayImport = map[string][]string{
 	"runtime/sandbox/internal/threads":  {},
 
 	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/decode", "runtime/observe"},
-	"runtime/store": {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant",
+	"runtime/store": {"internal/boundaryitem", "internal/groupcommit", "runtime/access",
+		"runtime/audit", "runtime/boundary", "runtime/grant",
 		"runtime/internal/storechange", "runtime/store/internal/...", "runtime/task"},
 	"runtime/internal/storechange":   {},
 	"runtime/store/internal/fault":   {},
@@ -209,6 +210,7 @@ var mayImport = map[string][]string{
 	"runtime/boundary": {},
 	"runtime/boundary/static": {"internal/boundaryitem", "internal/configfile", "runtime/boundary",
 		"runtime/decode"},
+	"runtime/boundary/stored": {"runtime/boundary", "runtime/internal/storechange", "runtime/store"},
 	// Sources and the server read items by the same rules.
 	"internal/boundaryitem": {"internal/editdistance"},
 	// Files of settings have one reader.
@@ -325,6 +327,7 @@ var outside = map[string]links{
 
 	// A server without a database links none of these; the runtime itself imports none.
 	"runtime/store":                    {modules: databases},
+	"runtime/boundary/stored":          {modules: databases},
 	"runtime/catalog/stored":           {modules: databases},
 	"runtime/grant/stored":             {modules: databases},
 	"runtime/admin/internal/authority": {modules: databases},

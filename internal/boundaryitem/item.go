@@ -30,8 +30,8 @@ const All = "*"
 // IsAll reports whether a list of roles or items is [All].
 func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
 
-// CheckParty returns an error for a party that cannot have a boundary of its own. The text continues
-// a sentence that begins with the place of the boundary.
+// CheckParty returns an error for a party that cannot have a boundary of its own. The text is the
+// end of a sentence that begins with the place of the boundary.
 func CheckParty(client, subject, actor string) error {
 	switch {
 	case (client == "") == (actor == ""):

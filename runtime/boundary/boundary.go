@@ -84,9 +84,9 @@ func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
 //   - ReadsMemoryOnly() marks a source that does not block or panic. The server calls it without a
 //     time limit and in the goroutine of the message.
 //   - Changes(ctx context.Context) <-chan Party, of a source whose boundaries change, sends the
-//     party of each boundary that may have changed, as the list of boundaries has it, and closes the
-//     channel when ctx ends. The zero Party stands for all. The first party comes when the source
-//     receives changes: a read after it misses none.
+//     party of each boundary that may have changed, as the list of boundaries has it, and closes
+//     the channel when ctx ends. The zero Party stands for all. The first party comes when the
+//     source receives changes: a read after it misses none.
 type Source interface {
 	// Boundary returns the most specific boundary of a party: for a client, that of the client with
 	// this subject, or else that of the client, or else that of all clients of the issuer. It returns

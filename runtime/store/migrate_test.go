@@ -102,6 +102,10 @@ var rowsOf = [][][2]string{
 		`SELECT uri FROM resource_updates`}},
 	9:  {{`INSERT INTO tasks (id, issuer, subject, client, expires_at, record) VALUES ('t', '', 'bob', '', NOW, '{}')`, `SELECT subject FROM tasks`}},
 	10: {}, // indexes
+	11: {
+		{`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', 'bot', '', '', '{}', NOW, NOW)`, `SELECT client FROM boundaries`},
+		{`INSERT INTO seen_clients (issuer, client, first_at, last_at) VALUES ('', 'seen', NOW, NOW)`, `SELECT client FROM seen_clients`},
+	},
 }
 
 var newest = int64(len(rowsOf) - 1)
