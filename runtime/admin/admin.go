@@ -84,6 +84,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	exports := front.NewExports()
 	routes, err := api.New(server, kept, who, api.Options{
 		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger,
+		Clients: a.options.Clients,
 	})
 	if err != nil {
 		return nil, err
