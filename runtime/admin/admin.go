@@ -92,7 +92,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	info := server.Info()
 	pages := console.New(server, kept, who, console.Options{
 		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
-		Exports: exports, Logger: a.options.Logger,
+		Exports: exports, Clients: a.options.Clients, Logger: a.options.Logger,
 	})
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)
