@@ -160,9 +160,10 @@ type usePage struct {
 	boundForm
 	YAML string
 	Kept bool
+	Own  *boundRow // the boundary of the client; nil without one
 }
 
-// Grants is the path of the client's events in the audit trail.
+// Events is the path of the client's events in the audit trail.
 func (p usePage) Events() string { return withQuery(pathAudit, filled("client", p.Client)) }
 
 // showSuggestion shows what a client has used, by the audit trail.
@@ -190,6 +191,15 @@ func (v *visit) showSuggestion() error {
 	d.Use, err = v.clients.Use(v.ctx, d.Issuer, d.Client, time.Now().AddDate(0, 0, -days))
 	if err != nil {
 		return err
+	}
+	if d.Kept {
+		all, err := v.clients.Bounds(v.ctx)
+		if err != nil {
+			return err
+		}
+		if b, ok := all[d.Party]; ok {
+			d.Own = &boundRow{b}
+		}
 	}
 	d.YAML = clients.Entry(d.Party, d.Use.Boundary)
 	d.boundForm.fill(d.Use.Boundary)

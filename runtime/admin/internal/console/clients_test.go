@@ -63,6 +63,7 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 				http.StatusConflict, "It already has a boundary.", `value="desk"`)
 
 			led(t, w.post(token, at, form("version", 1, "roles", "*", "items", "*")), at+"?done=boundary-saved")
+			page(t, w.get(token, use), http.StatusOK, `href="`+at+`">Edit the boundary of the client`)
 			page(t, w.post(token, at, form("version", 1, "roles", "Member", "items", "tool:view")),
 				http.StatusConflict, "saved this boundary", "Member</textarea>")
 			body = page(t, w.post(token, at, form("version", 2, "roles", "Membr\nViewer", "items", "tool:veiw\ntool:a",
