@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -54,12 +56,23 @@ func (r *Refusal) Error() string { return r.Reason }
 // and with the credential. A caller without credentials is refused, also with Options.Anonymous.
 // The error is a *[Refusal]. Such handlers see the whole request, credentials included.
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
+	return s.identify(r, func(access.Principal) bool { return false })
+}
+
+// identify is Identify, and admits a blocked client that administers.
+func (s *Server) identify(r *http.Request,
+	administers func(access.Principal) bool) (context.Context, error) {
 	id, err := s.authenticator.Authenticate(r)
 	if err != nil {
 		return nil, (*Refusal)(s.authenticator.Refusal(r, "", err))
 	}
 	info := request.New(id)
-	if err := s.rights().Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
+	err = s.rights().Attach(r.Context(), info)
+	if errors.Is(err, principal.ErrBlocked) && administers(info.Principal) {
+		err = s.host.Attach(r.Context(), info)
+	}
+	if err != nil || info.Principal.Anonymous() {
+		s.guard.Refused(r.Context(), info, r.Method+" "+r.URL.Path, err)
 		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
 	}
 	if info.Permissions != nil && info.Permissions.Unavailable {
@@ -81,7 +94,7 @@ type Administered interface {
 	// Identify is [Server.Identify].
 	Identify(r *http.Request) (context.Context, error)
 	// ExplainOf is [Server.ExplainOf].
-	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) Explanation
+	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) access.Explanation
 	// DeclaredCatalogs is [Server.DeclaredCatalogs].
 	DeclaredCatalogs() []catalog.Found
 	// ReloadSwitches is [Server.ReloadSwitches].
@@ -100,6 +113,8 @@ type Administered interface {
 	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
 	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
 	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
+	// Blocked reports whether a client, or a caller of it, is blocked, or its boundary cannot be read.
+	Blocked(ctx context.Context, client boundary.Party) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
 	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
 	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
@@ -141,13 +156,24 @@ type administered struct {
 
 func (s administered) IsAdmin(p access.Principal) bool {
 	if s.boundaries != nil {
-		if p.Client == "" || p.Actor.Subject != "" ||
-			!slices.Contains(s.clients, boundary.Party{Issuer: p.Issuer, Client: p.Client}) {
+		if !s.administers(p) {
 			return false
 		}
 		p.Bounds = nil
 	}
 	return s.table.Holds(p, s.admin)
+}
+
+// administers reports whether the client of a caller may administer.
+func (s administered) administers(p access.Principal) bool {
+	return p.Client != "" && p.Actor.Subject == "" &&
+		slices.Contains(s.clients, boundary.Party{Issuer: p.Issuer, Client: p.Client})
+}
+
+// Identify is [Server.Identify]. A block does not stop the clients that may administer, so that
+// nobody locks all administrators out.
+func (s administered) Identify(r *http.Request) (context.Context, error) {
+	return s.identify(r, s.administers)
 }
 
 func (s administered) AdministeredBy(clients []boundary.Party) Administered {
@@ -162,6 +188,10 @@ func (s administered) CheckBoundary(party boundary.Party, b boundary.Boundary) [
 		return nil
 	}
 	return s.boundaries.Check(party, b)
+}
+
+func (s administered) Blocked(ctx context.Context, client boundary.Party) bool {
+	return s.boundaries.Blocks(ctx, client)
 }
 
 // Listing is a list of tools for people and programs beside MCP.

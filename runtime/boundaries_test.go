@@ -11,12 +11,13 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
-func boundaryFile(t *testing.T, text string) boundary.Source {
+func boundaryFile(t testing.TB, text string) boundary.Source {
 	t.Helper()
 	source, err := static.OpenFS(fstest.MapFS{"b.yaml": {Data: []byte(text)}}, "b.yaml")
 	if err != nil {
@@ -159,6 +160,72 @@ func TestBoundedClientsAdministerNothing(t *testing.T) {
 				t.Errorf("boundaries %t, %+v: %v, want %v", source != nil, test.p, got, want)
 			}
 		}
+	}
+}
+
+// A blocked client gets nothing beside MCP either, and each request has an event. A listed client
+// administers all the same, and its token for an actor does not.
+func TestBlockedClientsBesideMCP(t *testing.T) {
+	by := func(client, actor string) access.Principal {
+		p := access.Principal{Issuer: "i", Subject: "ada", Client: client, Roles: []string{"Admin"}}
+		p.Actor.Subject = actor
+		return p
+	}
+	var events []audit.Event
+	var server runtime.Administered
+	s := newServer(t, runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("agent-token"): by("agent", ""), identity.HashToken("desk-token"): by("desk", ""),
+			identity.HashToken("robot-token"): by("desk", "robot")}),
+		Audit: runtime.AuditOptions{Sink: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
+			events = append(events, e)
+			return nil
+		})},
+		Access: runtime.AccessOptions{Boundaries: boundaryFile(t,
+			"boundaries: [{issuer: i, client: '*', roles: '*', items: '*', blocked: true}]")},
+		Admin: func(a runtime.Administered) (http.Handler, error) {
+			server = a.AdministeredBy([]boundary.Party{{Issuer: "i", Client: "desk"}})
+			return http.NotFoundHandler(), nil
+		}}, depot())
+	refused := 0
+	for _, test := range []struct {
+		token    string
+		identify func(*http.Request) (context.Context, error)
+		admitted bool
+	}{
+		{"agent-token", s.Identify, false}, {"desk-token", s.Identify, false},
+		{"agent-token", server.Identify, false}, {"desk-token", server.Identify, true},
+		{"robot-token", server.Identify, false},
+	} {
+		r := httptest.NewRequest("GET", "/api/v1/whoami", nil)
+		r.Header.Set("Authorization", "Bearer "+test.token)
+		ctx, err := test.identify(r)
+		if (err == nil) != test.admitted {
+			t.Errorf("%+v: %v", test, err)
+		}
+		if err == nil {
+			p, _ := runtime.Caller(ctx)
+			if !server.IsAdmin(p) || s.Table().Visible(p).Len() > 0 {
+				t.Errorf("%+v: %+v", test, p)
+			}
+			continue
+		}
+		if refusal := (*runtime.Refusal)(nil); !errors.As(err, &refusal) ||
+			*refusal != (runtime.Refusal{Status: http.StatusForbidden, Reason: "forbidden"}) {
+			t.Errorf("%+v: %#v", test, err)
+		}
+		if refused++; len(events) != refused {
+			t.Fatalf("%d events of %d refused requests", len(events), refused)
+		}
+		e := events[refused-1]
+		if e.Type != audit.Refused || e.Failure != audit.Denied || e.Action != "GET /api/v1/whoami" ||
+			e.Axis != "boundary" || e.Missing != "blocked" || e.Principal != "ada" {
+			t.Errorf("%+v: %+v", test, e)
+		}
+	}
+	e := s.Explain(context.Background(), by("agent", ""), "look")
+	if e.Allowed || e.Listed || !strings.Contains(e.String(), "its client is blocked (403 over HTTP)") {
+		t.Error(e)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,7 +24,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -56,7 +54,7 @@ import (
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
 // JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an
 // adopted server by key, in the words of directives. "boundaries" is a file of boundaries, whose
-// source "server> boundaries-fail ERROR" lets fail.
+// source "server> boundaries-fail ERROR" lets fail, and "server> boundaries ENTRIES" replaces.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -135,11 +133,7 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 		}
 	}
 	if text, ok := setup.Sections["boundaries"]; ok {
-		source, err := static.OpenFS(fstest.MapFS{"b.yaml": {Data: []byte(text)}}, "b.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.fences = &fences{source: source}
+		w.fences = &fences{source: boundaryFile(t, text)}
 		options.Access.Boundaries = w.fences
 	}
 	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
@@ -378,6 +372,8 @@ func (w *scenarioWorld) do(verb, text string) error {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
 		}
 		w.host.set(words[0], words[1:]...)
+	case "boundaries": // the entries of the file from now on
+		w.fences.change(boundaryFile(w.t, "boundaries: ["+text+"]"))
 	case "boundaries-fail":
 		w.fences.fails(text)
 	case "grant":

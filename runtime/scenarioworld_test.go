@@ -884,11 +884,37 @@ func crew() toolset.Toolset {
 	return toolset.NewToolset(g)
 }
 
-// fences is a source of boundaries that can fail, and that does not only read memory.
+// fences is a source of boundaries that change. It can fail, and does not only read memory.
 type fences struct {
-	source  boundary.Source
 	mu      sync.Mutex
+	source  boundary.Source
 	failure string
+	follow  []chan boundary.Party
+}
+
+// change replaces the boundaries, and reports those of the earlier and of the new ones.
+func (f *fences) change(source boundary.Source) {
+	earlier := f.All()
+	f.mu.Lock()
+	f.source = source
+	follow := slices.Clone(f.follow)
+	f.mu.Unlock()
+	for _, all := range []iter.Seq2[boundary.Party, boundary.Boundary]{earlier, f.All()} {
+		for party := range all {
+			for _, channel := range follow {
+				channel <- party
+			}
+		}
+	}
+}
+
+func (f *fences) Changes(ctx context.Context) <-chan boundary.Party {
+	channel := make(chan boundary.Party, 100)
+	channel <- boundary.Party{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.follow = append(f.follow, channel)
+	return channel
 }
 
 func (f *fences) fails(failure string) {
@@ -899,11 +925,11 @@ func (f *fences) fails(failure string) {
 
 func (f *fences) Boundary(ctx context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
 	f.mu.Lock()
-	failure := f.failure
+	failure, source := f.failure, f.source
 	f.mu.Unlock()
 	switch failure {
 	case "":
-		return f.source.Boundary(ctx, p)
+		return source.Boundary(ctx, p)
 	case "panic":
 		panic("no fence")
 	case "hang":
@@ -914,6 +940,8 @@ func (f *fences) Boundary(ctx context.Context, p boundary.Party) (boundary.Bound
 }
 
 func (f *fences) All() iter.Seq2[boundary.Party, boundary.Boundary] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	return f.source.(interface {
 		All() iter.Seq2[boundary.Party, boundary.Boundary]
 	}).All()

@@ -192,6 +192,9 @@ func (s *Server) build(server *mcp.Server) error {
 	if opts.Catalogs.Source != nil {
 		go s.catalogs.Follow(s.closing, s.changes.RecheckSwitches, s.changes.RecheckCatalogs)
 	}
+	if s.boundaries != nil {
+		go s.boundaries.Follow(s.closing, s.changes.RecheckBoundaries)
+	}
 	if opts.Protocol.ResourceUpdates != nil && s.updates != nil {
 		go s.followUpdates()
 	}

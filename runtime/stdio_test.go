@@ -330,7 +330,7 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 		len(got.Findings) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if f := got.Findings[0]; f.Kind != chain.NoOutcome || f.Line != 3 ||
+	if f := got.Findings[0]; f.Kind != "no outcome" || f.Line != 3 ||
 		!strings.Contains(f.String(), `called "pay"`) {
 		t.Error(f)
 	}

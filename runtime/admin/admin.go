@@ -79,11 +79,15 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	}
 	server = server.AdministeredBy(a.options.Clients)
 	kept := a.source.Store()
+	grants := a.options.Grants
+	if grants != nil {
+		grants = unblocked{grants, server}
+	}
 	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
 	exports := front.NewExports()
 	routes, err := api.New(server, kept, who, api.Options{
-		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger,
+		Audit: sink, Grants: grants, Exports: exports, Logger: a.options.Logger,
 		Clients: a.options.Clients,
 	})
 	if err != nil {
@@ -91,7 +95,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	}
 	info := server.Info()
 	pages := console.New(server, kept, who, console.Options{
-		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
+		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: grants,
 		Exports: exports, Clients: a.options.Clients, Logger: a.options.Logger,
 	})
 	mux := http.NewServeMux()

@@ -56,6 +56,9 @@ const (
 	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
 	// failures since the last event of that address.
 	Authentication Type = "authentication"
+	// Refused is a request of a blocked client. Action is its method of MCP, or that of HTTP and the
+	// path. The request is not read any further.
+	Refused Type = "request_refused"
 	// Checkpoint is the position of a chain. Total is the number of its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
 	// Outage is written when the sink works again after it had failed. Total is the number of

@@ -28,6 +28,7 @@
 //     includes.
 //   - items: the allowed items; boundary.Boundary has the forms.
 //   - readonly: true allows no tools but those that are marked readonly.
+//   - blocked: true refuses the requests of the client, whatever the other keys allow.
 //   - until: a time as in RFC 3339. The boundary allows nothing from then on.
 //
 // For roles and items, a missing key, null and [] allow nothing, and "*" allows all. The server
@@ -145,6 +146,9 @@ func (s *source) entry(file string, v configfile.Value, at string, bad *configfi
 		}},
 		{Name: "readonly", Read: func(v configfile.Value, at string) {
 			bad.Truth(v, at, &limits.ReadOnly)
+		}},
+		{Name: "blocked", Read: func(v configfile.Value, at string) {
+			bad.Truth(v, at, &limits.Blocked)
 		}},
 		{Name: "until", Read: func(v configfile.Value, at string) {
 			if !bad.Is(v, at, configfile.Text) {

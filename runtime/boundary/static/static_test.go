@@ -104,7 +104,7 @@ func TestMistakesOfAFile(t *testing.T) {
 		"boundaries: {}":  `b.yaml:1: /boundaries: is a mapping: write a list`,
 		"boundaries: [a]": `b.yaml:1: /boundaries/0: is text: write a mapping`,
 		entry + "item: []": `b.yaml:4: /boundaries/0/item: is not a known key: use issuer, client, ` +
-			`subject, actor, roles, items, readonly, until`,
+			`subject, actor, roles, items, readonly, blocked, until`,
 		entry + "items: tool:a": `b.yaml:4: /boundaries/0/items: is text: write a list`,
 		entry + "items: ['*', tool:a]": `b.yaml:4: /boundaries/0/items/0: is wrong: the item "*" stands for ` +
 			`all items, and must be the only one: remove it, or the others`,

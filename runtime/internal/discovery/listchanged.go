@@ -56,6 +56,8 @@ type Host interface {
 type Boundaries interface {
 	// Of returns the boundary of a caller, and when it may change next; zero for never.
 	Of(context.Context, access.Principal) (*access.Bounds, time.Time)
+	// Blocked reports whether the boundary of a caller is that of a blocked client.
+	Blocked(access.Principal) bool
 }
 
 // NewListChanged returns the notifier of a server whose lists may change.
@@ -168,6 +170,11 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 		s.caller.Permits = nil
 		return match == nil || match(s.caller)
 	})
+}
+
+// RecheckBoundaries checks the clients whose principal matches.
+func (l *ListChanged) RecheckBoundaries(match func(access.Principal) bool) {
+	l.recheck(false, func(s subscriptionState) bool { return match(s.caller) })
 }
 
 // RecheckSwitches checks the clients whose principal matches.
@@ -350,6 +357,10 @@ func (s *Subscription) Observe(info *request.Info) {
 }
 
 func (s *Subscription) notify() {
+	if s.blocked() {
+		s.session.End()
+		return
+	}
 	state, now, changed, ok := s.current()
 	if !ok {
 		return
@@ -374,6 +385,19 @@ func (s *Subscription) notify() {
 				"kind", k.String(), "error", err)
 		}
 	}
+}
+
+// blocked reports whether the client is blocked.
+func (s *Subscription) blocked() bool {
+	l := s.changes
+	if l.Boundaries == nil {
+		return false
+	}
+	l.mu.Lock()
+	p := s.caller
+	l.mu.Unlock()
+	p.Bounds, _ = l.Boundaries.Of(s.ctx, p)
+	return l.Boundaries.Blocked(p)
 }
 
 // send sends one notification. id is that of a listen request; nil for a session.

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -85,6 +86,10 @@ func (g *Guard) audit(next Next) Next {
 		event.End(audit.Denied)
 		m.event = &event
 		a, err := next(ctx, m)
+		if m.Blocked() { // its answer does not leave
+			event.Axis, event.Missing = string(access.AxisBoundary), blocked
+			event.End(cmp.Or(event.Failure, audit.Errored))
+		}
 		m.conclude()
 		lost, isLost := errors.AsType[unintended](err)
 		failed, what := lost.error,
@@ -119,6 +124,26 @@ func (g *Guard) audit(next Next) Next {
 		g.probeSink(failed)
 		return Answer{}, wire.InternalError()
 	}
+}
+
+// blocked is what a blocked client lacks.
+const blocked = "blocked"
+
+// Refused records the refusal of a request by its error, if the error is [principal.ErrBlocked]. The
+// name of what was requested is not read.
+func (g *Guard) Refused(ctx context.Context, info *request.Info, action string, err error) {
+	if !errors.Is(err, principal.ErrBlocked) || g.Audit == nil {
+		return
+	}
+	if g.sink.down.Load() {
+		g.sink.lost.Add(1)
+		return
+	}
+	e := NewEvent(info, audit.Refused)
+	e.Action = g.Masker.TextWithin(action, 128)
+	e.Axis, e.Missing = string(access.AxisBoundary), blocked
+	e.End(audit.Denied)
+	g.durable(ctx, &Message{Info: info}, e, "the refusal of a blocked client could not be recorded")
 }
 
 // intend records the intent of an allowed call, as Options.Audit.Intent has it, and lets the HTTP

@@ -239,6 +239,8 @@ func (g *Guard) work(ctx context.Context, r *taskRun) {
 		defer time.AfterFunc(time.Until(info.Expires), info.Credential.End).Stop()
 	}
 	defer func() { _ = recover() }() // of the program's log handler
+	ctx, leave := g.Rights.Enter(ctx, info)
+	defer leave()
 	run, ctx := g.Tasks.Start(ctx, r.record, func(ctx context.Context) bool {
 		p, _ := g.Rights.Refresh(ctx, info)
 		return g.Policy.Decide(p, info.Catalog.ReadOnly, access.Tools, r.record.Tool).Allowed

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
@@ -26,6 +28,10 @@ const (
 	maxBoundsBytes  = 16 << 20        // of compiled boundaries
 )
 
+// ErrBlocked reports that the client or the actor of a caller is blocked. It is the cause of the end
+// of what the caller still ran.
+var ErrBlocked = errors.New("the client was blocked; the call may have had an effect")
+
 // Rights complete a principal: its permissions in the host, and the boundary of its client.
 type Rights struct {
 	Host       *Host       // nil without permission-aware discovery
@@ -36,12 +42,35 @@ type Rights struct {
 func (r Rights) Empty() bool { return r == Rights{} }
 
 // Attach sets the boundary of a message's caller, unless it is set, and then what [Host.Attach]
-// sets. It returns the error of that.
+// sets. It returns the error of that, or [ErrBlocked].
 func (r Rights) Attach(ctx context.Context, info *request.Info) error {
 	if r.Boundaries != nil && info.Principal.Bounds == nil {
 		info.Principal.Bounds, _ = r.Boundaries.Of(ctx, info.Principal)
 	}
+	if r.Boundaries.Blocked(info.Principal) {
+		return ErrBlocked
+	}
 	return r.Host.Attach(ctx, info)
+}
+
+// Enter notes that something runs for the caller of a message, until leave. If the caller's client
+// is blocked meanwhile, the message stands as [request.Blocked], and the context ends with
+// [ErrBlocked].
+func (r Rights) Enter(ctx context.Context,
+	info *request.Info) (_ context.Context, leave func()) {
+	b := r.Boundaries
+	if b == nil || b.fixed || info.Principal.Anonymous() || info.Principal.Bounds == b.exempt {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	left := b.enter(ctx, info.Principal, func() {
+		info.Stand(request.Blocked)
+		cancel(ErrBlocked)
+	})
+	return ctx, func() {
+		left()
+		cancel(nil)
+	}
 }
 
 // Refresh returns the caller for one run of a handler, with the present boundary and the
@@ -67,9 +96,28 @@ type Boundaries struct {
 	unbounded *access.Bounds // of clients without a boundary, if they need none
 	public    *access.Bounds // of clients without a boundary
 	none      *access.Bounds
-	calling   chan struct{} // holds an item for each call of the source
+	blocked   *access.Bounds // of blocked clients, who may use nothing
+	fixed     bool           // no boundary of the source changes
+	calling   chan struct{}  // holds an item for each call of the source
 	compiled  *loader.Loader[limits, *access.Bounds]
+
+	mu      sync.Mutex
+	running map[parties]map[*running]struct{} // by caller; without empty ones
 }
+
+// parties are those of a caller whose boundaries count: its client, and its actor if there is one.
+type parties struct{ client, actor boundary.Party }
+
+func partiesOf(p access.Principal) parties {
+	of := parties{client: boundary.Party{Issuer: p.Issuer, Client: p.Client, Subject: p.Subject}}
+	if p.Actor.Subject != "" {
+		of.actor = boundary.Party{Issuer: p.Actor.Issuer, Actor: p.Actor.Subject}
+	}
+	return of
+}
+
+// running is a message, a stream or a run of a task that ends if its caller's client is blocked.
+type running struct{ end func() }
 
 // BoundariesConfig is what [Boundaries] need.
 type BoundariesConfig struct {
@@ -85,18 +133,26 @@ type BoundariesConfig struct {
 	Masker   redact.Masker
 }
 
-// limits are the boundaries that count for a caller together.
-type limits []boundary.Boundary
+// limits are what counts for a caller together.
+type limits struct {
+	boundaries []boundary.Boundary
+	public     bool // the client has no boundary, and so public items alone
+}
 
 // NewBoundaries returns the boundaries of a source. If the source lists them, the error reports the
 // names that the server does not have.
 func NewBoundaries(c BoundariesConfig) (*Boundaries, error) {
-	b := &Boundaries{BoundariesConfig: c, calling: make(chan struct{}, maxBoundaries)}
+	b := &Boundaries{BoundariesConfig: c, calling: make(chan struct{}, maxBoundaries),
+		running: map[parties]map[*running]struct{}{}}
 	all := c.Table.Hierarchy()
 	every := func(access.Kind, access.Rule) bool { return true }
 	b.exempt, b.unbounded = c.Table.Bounds(all, every), c.Table.Bounds(all, every)
 	b.public = c.Table.Bounds(nil, func(_ access.Kind, rule access.Rule) bool { return rule.Public })
-	b.none = c.Table.Bounds(nil, func(access.Kind, access.Rule) bool { return false })
+	nothing := func(access.Kind, access.Rule) bool { return false }
+	b.none, b.blocked = c.Table.Bounds(nil, nothing), c.Table.Bounds(nil, nothing)
+	_, changes := c.Source.(changing)
+	_, lists := c.Source.(lister)
+	b.fixed = lists && !changes
 	b.compiled = loader.New(loader.Config[limits, *access.Bounds]{
 		Key: limits.key, Size: maxBoundsBytes,
 		Load: func(_ context.Context, l limits) (*access.Bounds, error) { return b.compile(l), nil },
@@ -121,20 +177,61 @@ func (b *Boundaries) Program(p access.Principal) access.Principal {
 	return p
 }
 
+// Blocked reports whether the boundary of a caller is that of a blocked client. b may be nil.
+func (b *Boundaries) Blocked(p access.Principal) bool { return b != nil && p.Bounds == b.blocked }
+
+// Blocks reports whether a client, or a caller of it, is blocked, or its boundary cannot be read. b
+// may be nil.
+func (b *Boundaries) Blocks(ctx context.Context, client boundary.Party) bool {
+	if b == nil {
+		return false
+	}
+	_, blocked, err := b.limits(ctx, parties{client: client})
+	return blocked || err != nil
+}
+
 // Of returns the present boundary of a caller, and when that may change without a report of the
-// source: zero for never. The boundary of an anonymous caller does not change.
+// source: zero for never. The boundary of an anonymous caller does not change. If the caller's
+// client is blocked, what the caller runs has ended when Of returns.
 func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds, time.Time) {
 	if p.Anonymous() || p.Bounds == b.exempt {
 		return p.Bounds, time.Time{}
 	}
-	var all limits
-	client := boundary.Party{Issuer: p.Issuer, Client: p.Client, Subject: p.Subject}
-	actor := boundary.Party{Issuer: p.Actor.Issuer, Actor: p.Actor.Subject}
-	parties := []boundary.Party{client, actor}
-	if actor.Actor == "" {
-		parties = parties[:1]
+	l, blocked, err := b.limits(ctx, partiesOf(p))
+	switch {
+	case err != nil:
+		return b.none, time.Now().Add(boundaryRetry)
+	case blocked:
+		return b.blocked, time.Time{}
+	case len(l.boundaries) == 0 && l.public:
+		return b.public, time.Time{}
+	case len(l.boundaries) == 0:
+		return b.unbounded, time.Time{}
 	}
-	for i, party := range parties {
+	now, next := time.Now(), time.Time{}
+	for _, one := range l.boundaries {
+		switch {
+		case one.Ended(now):
+			return b.none, time.Time{}
+		case !one.Until.IsZero() && (next.IsZero() || one.Until.Before(next)):
+			next = one.Until
+		}
+	}
+	e, err := b.compiled.Get(context.WithoutCancel(ctx), l)
+	if err != nil { // the load has panicked
+		b.Log.ErrorContext(ctx, "the boundary of a client could not be compiled", "error", err)
+		return b.none, next
+	}
+	return e.Value, next
+}
+
+// limits returns what counts for a caller at present. If a party is blocked, it ends what the caller
+// runs. It logs its errors.
+func (b *Boundaries) limits(ctx context.Context, of parties) (l limits, blocked bool, err error) {
+	for i, party := range [...]boundary.Party{of.client, of.actor} {
+		if i > 0 && party.Actor == "" {
+			break
+		}
 		found, ok, err := b.find(ctx, party)
 		switch {
 		case err != nil:
@@ -144,31 +241,130 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 			}
 			b.Log.Log(ctx, level, "the boundary of a client could not be read; the caller may use nothing",
 				"issuer", party.Issuer, "client", party.Client, "actor", party.Actor, "error", err)
-			return b.none, time.Now().Add(boundaryRetry)
+			return limits{}, false, err
+		case ok && found.Blocked:
+			b.end(of)
+			return limits{}, true, nil
 		case ok:
-			all = append(all, found)
-		case i == 0 && !b.Optional:
-			return b.public, time.Time{}
+			l.boundaries = append(l.boundaries, found)
+		case i == 0:
+			l.public = !b.Optional
 		}
 	}
-	if len(all) == 0 {
-		return b.unbounded, time.Time{}
+	return l, false, nil
+}
+
+// enter notes something that runs for a caller, until leave. end must not block.
+func (b *Boundaries) enter(ctx context.Context, p access.Principal, end func()) (leave func()) {
+	of, r := partiesOf(p), &running{end}
+	b.mu.Lock()
+	first := b.running[of] == nil
+	if first {
+		b.running[of] = map[*running]struct{}{}
 	}
-	now, next := time.Now(), time.Time{}
-	for _, one := range all {
-		switch {
-		case one.Ended(now):
-			return b.none, time.Time{}
-		case !one.Until.IsZero() && (next.IsZero() || one.Until.Before(next)):
-			next = one.Until
+	b.running[of][r] = struct{}{}
+	b.mu.Unlock()
+	if first { // a change since the message found its boundary has not ended it
+		_, _, _ = b.limits(ctx, of)
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if delete(b.running[of], r); len(b.running[of]) == 0 {
+			delete(b.running, of)
 		}
 	}
-	e, err := b.compiled.Get(context.WithoutCancel(ctx), all)
-	if err != nil { // the load has panicked
-		b.Log.ErrorContext(ctx, "the boundary of a client could not be compiled", "error", err)
-		return b.none, next
+}
+
+// end ends what a caller runs.
+func (b *Boundaries) end(of parties) {
+	b.mu.Lock()
+	all := b.running[of]
+	delete(b.running, of)
+	b.mu.Unlock()
+	for r := range all {
+		r.end()
 	}
-	return e.Value, next
+}
+
+// changing is a source whose boundaries change.
+type changing interface {
+	Changes(context.Context) <-chan boundary.Party
+}
+
+// Follow ends what blocked clients run when the source reports a change, until ctx ends. It calls
+// changed with a func that reports whether a change concerns a caller.
+func (b *Boundaries) Follow(ctx context.Context, changed func(func(access.Principal) bool)) {
+	source, ok := b.Source.(changing)
+	if !ok {
+		return
+	}
+	for ctx.Err() == nil {
+		changes, err := Supervise(ctx, b.Pool, b.Masker, func() (<-chan boundary.Party, error) {
+			return source.Changes(ctx), nil
+		})
+		for open := changes != nil; open; {
+			var party boundary.Party
+			select {
+			case <-ctx.Done():
+				return
+			case party, open = <-changes:
+			}
+			if open {
+				b.recheck(ctx, party)
+				changed(func(p access.Principal) bool { return partiesOf(p).have(party) })
+			}
+		}
+		b.Log.Error("the source of boundaries stopped reporting changes; the server subscribes again",
+			"error", err)
+		pause(ctx, time.Second)
+	}
+}
+
+// recheck finds the boundaries of the callers whom a change concerns, and for whom something runs.
+// If the source fails, it tries again while ctx lasts.
+func (b *Boundaries) recheck(ctx context.Context, party boundary.Party) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for of := range b.running {
+		if !of.have(party) {
+			continue
+		}
+		go func() {
+			for b.runs(of) {
+				if _, _, err := b.limits(ctx, of); err == nil || ctx.Err() != nil {
+					return
+				}
+				pause(ctx, boundaryRetry)
+			}
+		}()
+	}
+}
+
+func (b *Boundaries) runs(of parties) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.running[of] != nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// have reports whether a party that may have changed is one of a caller's. The zero Party is all.
+func (of parties) have(changed boundary.Party) bool {
+	switch {
+	case changed == boundary.Party{}:
+		return true
+	case changed.Actor != "":
+		return changed == of.actor
+	}
+	return changed.Issuer == of.client.Issuer &&
+		(changed.Client == boundaryitem.All || changed.Client == of.client.Client) &&
+		(changed.Subject == "" || changed.Subject == of.client.Subject)
 }
 
 // find calls the source.
@@ -206,7 +402,8 @@ func (l limits) key() string {
 		sum.Write(number[:])
 		sum.Write([]byte(s))
 	}
-	for _, one := range l {
+	text(fmt.Sprint(l.public))
+	for _, one := range l.boundaries {
 		text(fmt.Sprint(len(one.Roles), len(one.Items), one.ReadOnly))
 		for _, s := range slices.Concat(one.Roles, one.Items) {
 			text(s)
@@ -219,7 +416,10 @@ func (l limits) key() string {
 func (b *Boundaries) compile(all limits) *access.Bounds {
 	roles := b.Table.Hierarchy()
 	var allow []func(access.Kind, access.Rule) bool
-	for _, one := range all {
+	if all.public {
+		allow = append(allow, func(_ access.Kind, rule access.Rule) bool { return rule.Public })
+	}
+	for _, one := range all.boundaries {
 		if !boundaryitem.IsAll(one.Roles) {
 			holder := access.Principal{Subject: "somebody", Roles: one.Roles}
 			roles = slices.DeleteFunc(roles, func(role string) bool {

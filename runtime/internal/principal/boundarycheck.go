@@ -14,17 +14,20 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 )
 
+// lister is a source with a fixed set of boundaries.
+type lister interface {
+	All() iter.Seq2[boundary.Party, boundary.Boundary]
+}
+
 // check returns the errors of [Boundaries.Check] for a source that lists its boundaries. It warns of
 // boundaries that have ended.
 func (b *Boundaries) check() error {
-	lister, ok := b.Source.(interface {
-		All() iter.Seq2[boundary.Party, boundary.Boundary]
-	})
+	source, ok := b.Source.(lister)
 	if !ok {
 		return nil
 	}
 	var found problems
-	for party, e := range lister.All() {
+	for party, e := range source.All() {
 		for _, err := range b.Check(party, e) {
 			found.add("Options.Access.Boundaries: %s: %w", e.Where, err)
 		}

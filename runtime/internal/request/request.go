@@ -56,10 +56,10 @@ type Info struct {
 	// Unsolicited are answers that came with the first call of a tool in go-sdk's shape.
 	Unsolicited mcp.InputResponseMap
 
-	standing atomic.Uint32 // of the credential of a message that lasts
+	standing atomic.Uint32 // of the caller, while the message goes on
 }
 
-// Standing is the last decision of the identity source about the credential of an open stream.
+// Standing is the last decision about the caller of a message that goes on.
 type Standing uint32
 
 // The credential of a message is valid until the identity source decides otherwise.
@@ -67,10 +67,21 @@ const (
 	Valid     Standing = iota
 	Undecided          // the source cannot decide: nothing is sent
 	Withdrawn          // the credential has ended
+	Blocked            // the caller's client was blocked, whatever the identity source decides
 )
 
-// Stand notes the standing of the credential of the message.
-func (i *Info) Stand(s Standing) { i.standing.Store(uint32(s)) }
+// Stand notes the standing of the caller of the message. One that is blocked stays so.
+func (i *Info) Stand(s Standing) {
+	for {
+		now := i.standing.Load()
+		if Standing(now) == Blocked || i.standing.CompareAndSwap(now, uint32(s)) {
+			return
+		}
+	}
+}
+
+// Blocked reports whether the caller's client was blocked during the message.
+func (i *Info) Blocked() bool { return Standing(i.standing.Load()) == Blocked }
 
 // Server holds the facts about the server that a message reached.
 type Server struct {
@@ -148,6 +159,8 @@ type Session interface {
 	SetLevel(mcp.LoggingLevel, slog.Level)
 	// OnEnd calls a func once the session has ended.
 	OnEnd(func())
+	// End ends the session. It may wait for what is being written.
+	End()
 }
 
 // Notifier sends notifications to a client, with params that encoding/json can encode.
@@ -279,10 +292,11 @@ func RunsHandler(method string) bool {
 // Mask returns a masker that also masks the secrets of the message.
 func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
 
-// Expired reports whether the credential has ended since it was verified.
+// Expired reports whether the credential has ended since it was verified, or the client was blocked:
+// nothing of the message leaves any more.
 func (i *Info) Expired() bool {
 	return !i.Expires.IsZero() && !time.Now().Before(i.Expires) ||
-		Standing(i.standing.Load()) == Withdrawn
+		Standing(i.standing.Load()) >= Withdrawn
 }
 
 // Silent reports whether nothing may be sent to the client at present.

@@ -224,7 +224,7 @@ func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 		return false
 	}
 	if r.info.Expired() { // while an event was waiting for the client
-		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
+		text, status = wire.ErrorResponse(r.id, wire.Ended(r.info)), http.StatusOK
 	}
 	if asStream {
 		_ = r.begin() // an error shows with the next write

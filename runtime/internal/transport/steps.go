@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -391,9 +392,11 @@ func (h *Handler) attachHost(v *visit) bool {
 	if v.r.Method == http.MethodPost && !v.modern { // a call goes on when its connection has ended
 		ctx = context.WithoutCancel(ctx)
 	}
-	if h.Rights.Attach(ctx, v.info) == nil {
+	err := h.Rights.Attach(ctx, v.info)
+	if err == nil {
 		return true
 	}
+	h.Guard.Refused(ctx, v.info, cmp.Or(v.message.Method, v.r.Method), err)
 	http.Error(v.w, "forbidden", http.StatusForbidden)
 	return false
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -52,12 +53,11 @@ func (c *Clients) CheckParty(party boundary.Party) []Fault {
 }
 
 // Check returns the faults of a boundary: names that the server does not have, and a boundary of a
-// client that administers the server. The store checks the rest.
-//
-// The boundary of all clients of an issuer does not limit the administration by such a client. It
-// cannot be blocked, because that would refuse their requests.
+// client that administers the server. The store checks the rest. The boundary of all clients of an
+// issuer neither limits nor blocks the administration by such a client; see
+// [runtime.Administered].
 func (c *Clients) Check(party boundary.Party, b boundary.Boundary) []Fault {
-	faults := c.checkAdmins(party, b.Blocked)
+	faults := c.checkAdmins(party)
 	for _, field := range []struct {
 		name string
 		list []string
@@ -86,20 +86,13 @@ func (c *Clients) Check(party boundary.Party, b boundary.Boundary) []Fault {
 
 var errAll = errors.New(`"*" stands for all, and must be the only one: remove it, or the others`)
 
-func (c *Clients) checkAdmins(party boundary.Party, blocked bool) []Fault {
-	for _, admin := range c.admins {
-		switch {
-		case admin.Issuer != party.Issuer:
-		case admin.Client == party.Client:
-			return faultsAt("client", -1, []error{fmt.Errorf("%q administers the server "+
-				"(admin.Options.Clients), and can have no boundary: remove it there first", admin.Client)})
-		case blocked && party.Client == boundaryitem.All:
-			return faultsAt("blocked", -1, []error{fmt.Errorf(`"*" cannot be blocked, because %q of the `+
-				"issuer administers the server (admin.Options.Clients): allow nothing instead",
-				admin.Client)})
-		}
+func (c *Clients) checkAdmins(party boundary.Party) []Fault {
+	admin := boundary.Party{Issuer: party.Issuer, Client: party.Client}
+	if !slices.Contains(c.admins, admin) {
+		return nil
 	}
-	return nil
+	return faultsAt("client", -1, []error{fmt.Errorf("%q administers the server "+
+		"(admin.Options.Clients), and can have no boundary: remove it there first", party.Client)})
 }
 
 func faultsAt(field string, at int, errs []error) (faults []Fault) {

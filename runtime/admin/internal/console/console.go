@@ -69,7 +69,7 @@ type machine interface {
 	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
-		name string) runtime.Explanation
+		name string) access.Explanation
 	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil if there are only those

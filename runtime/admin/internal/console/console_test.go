@@ -140,13 +140,13 @@ func (m *machine) Allows(tool string) []toolset.Allow {
 }
 
 func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind,
-	name string) runtime.Explanation {
+	name string) access.Explanation {
 	if m.panics {
 		panic("an explanation too many")
 	}
 	table := m.table.Of(k)
 	d := table.Decide(p, name)
-	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
+	e := access.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
 		Missing: d.Missing(), Verdicts: table.Explain(p, name)}
 	if p.Anonymous() {
 		e.Host = "the server refuses a caller without an identity (401 over HTTP), because " +

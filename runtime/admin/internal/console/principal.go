@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/matrix"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -46,7 +45,7 @@ type viewPart struct {
 }
 
 type viewRow struct {
-	runtime.Explanation
+	access.Explanation
 	Off bool
 }
 

@@ -23,7 +23,7 @@ var (
 	eventTypes = []audit.Type{audit.ToolCalled, audit.ToolList, audit.PromptGet, audit.PromptList,
 		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Subscription, audit.Completion,
 		audit.TaskUpdate, audit.TaskCancel, audit.TaskAsked, audit.TaskEnded, audit.Changed,
-		audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
+		audit.AdminRequest, audit.Authentication, audit.Refused, audit.Checkpoint, audit.Outage}
 	eventStatuses = []audit.Status{audit.Success, audit.Failed, audit.Intent}
 	eventFailures = []audit.Failure{audit.Denied, audit.Errored, audit.Timeout, audit.Limited,
 		audit.Crashed, audit.Invalid}
