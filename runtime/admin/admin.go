@@ -40,7 +40,8 @@ type Options struct {
 	Grants grant.Registry
 	// Clients may administer a server with runtime.Options.Access.Boundaries, by their Issuer and
 	// Client, such as the client of the console. All other clients administer nothing, whatever the
-	// role of their user. Empty is none. A server without boundaries does not read it.
+	// role of their user. The administration gives none of Clients a boundary. Empty is none. A server
+	// without boundaries does not read it.
 	Clients []boundary.Party
 	// Logger receives internal errors, without secrets. Nil is slog.Default().
 	Logger *slog.Logger

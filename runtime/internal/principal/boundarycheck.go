@@ -19,8 +19,8 @@ type lister interface {
 	All() iter.Seq2[boundary.Party, boundary.Boundary]
 }
 
-// check returns the errors of [Boundaries.Check] for a source that lists its boundaries. It warns of
-// boundaries that have ended.
+// check returns the errors of [Boundaries.Check] for a source that lists its boundaries. It warns
+// of boundaries that have ended.
 func (b *Boundaries) check() error {
 	source, ok := b.Source.(lister)
 	if !ok {
