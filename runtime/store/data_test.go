@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -311,6 +312,7 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 		team := must(s.CreateTeam(ctx, org.ID, "team", ada))
 		member := must(s.AddMember(ctx, store.InTeam(team.ID), "", "bob", access.Member, ada))
 		catalog := must(s.CreateCatalog(ctx, store.InTeam(team.ID), "kit", "", true, ada))
+		bound := must(s.CreateBound(ctx, dnsAgent, boundary.Boundary{}, ada))
 		for name, edit := range map[string]func(version int64, i int) (int64, error){
 			"org": func(version int64, i int) (int64, error) {
 				o, err := s.RenameOrg(ctx, org.ID, version, fmt.Sprint("org ", i), ada)
@@ -327,6 +329,10 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 			"catalog": func(version int64, i int) (int64, error) {
 				text := fmt.Sprint(i)
 				o, err := s.UpdateCatalog(ctx, store.InTeam(team.ID), catalog.ID, version, store.CatalogPatch{Description: &text}, ada)
+				return o.Version, err
+			},
+			"boundary": func(version int64, i int) (int64, error) {
+				o, err := s.UpdateBound(ctx, bound.ID, version, boundary.Boundary{Blocked: i == 0}, ada)
 				return o.Version, err
 			},
 		} {
@@ -355,10 +361,11 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 			}
 		}
 		for name, remove := range map[string]func(version int64) error{
-			"org":     func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
-			"team":    func(version int64) error { return s.DeleteTeam(ctx, store.Anywhere, team.ID, version, ada) },
-			"member":  func(version int64) error { return s.RemoveMember(ctx, store.Anywhere, member.ID, version, ada) },
-			"catalog": func(version int64) error { return s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, version, ada) },
+			"org":      func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
+			"team":     func(version int64) error { return s.DeleteTeam(ctx, store.Anywhere, team.ID, version, ada) },
+			"member":   func(version int64) error { return s.RemoveMember(ctx, store.Anywhere, member.ID, version, ada) },
+			"catalog":  func(version int64) error { return s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, version, ada) },
+			"boundary": func(version int64) error { return s.DeleteBound(ctx, bound.ID, version, ada) },
 		} {
 			if err := remove(5); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("%s: %v", name, err)
@@ -530,6 +537,14 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		add(nil, s.SwitchTool(ctx, name, true, ada))
 		add(s.ToolsOff(ctx))
 		list(s.Switches(ctx, store.Page[string]{}))
+		add(s.CreateBound(ctx, dnsAgent, boundary.Boundary{}, ada))
+		add(s.UpdateBound(ctx, 1, 1, boundary.Boundary{}, ada))
+		add(nil, s.DeleteBound(ctx, 1, 0, ada))
+		add(s.Bound(ctx, 1))
+		list(s.Bounds(ctx, store.Page[int64]{}))
+		add(s.AllBounds(ctx))
+		add(nil, s.SawClients(ctx, []store.SeenClient{{Client: name}}))
+		list(s.SeenClients(ctx, store.Page[int64]{}))
 		add(s.EntryCounts(ctx, []int64{1}))
 		add(s.Revision(ctx))
 		list(s.Events(ctx, store.Page[int64]{}))
