@@ -58,18 +58,21 @@ type Party struct {
 	Actor string
 }
 
-// In returns the most specific boundary of a party in a list of boundaries; see [Source].
+// In returns the most specific boundary of a party in a list of boundaries; see [Source]. A blocked
+// client is blocked for all of its callers, also for those with a boundary of their own.
 func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
 	if p.Actor != "" {
 		b, ok := list[Party{Issuer: p.Issuer, Actor: p.Actor}]
 		return b, ok
 	}
 	if p.Client != "" && p.Client != "*" { // no client has a boundary of its own by these names
+		of, ok := list[Party{Issuer: p.Issuer, Client: p.Client}]
 		if b, ok := list[p]; ok {
+			b.Blocked = b.Blocked || of.Blocked
 			return b, true
 		}
-		if b, ok := list[Party{Issuer: p.Issuer, Client: p.Client}]; ok {
-			return b, true
+		if ok {
+			return of, true
 		}
 	}
 	b, ok := list[Party{Issuer: p.Issuer, Client: "*"}]
@@ -89,8 +92,9 @@ func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
 //     source receives changes: a read after it misses none.
 type Source interface {
 	// Boundary returns the most specific boundary of a party: for a client, that of the client with
-	// this subject, or else that of the client, or else that of all clients of the issuer. It returns
-	// false if the party has none. An error denies everything.
+	// this subject, or else that of the client, or else that of all clients of the issuer. A blocked
+	// client is blocked for each subject; see [Party.In]. It returns false if the party has none. An
+	// error denies everything.
 	//
 	// It is called for each message, and for clients that wait for notifications, from many
 	// goroutines at once. A call that takes longer than five seconds counts as an error.
