@@ -111,7 +111,7 @@ func TestPicturesOfTheConsoleAreCurrent(t *testing.T) {
 		width      int64
 	}{
 		{"matrix", "/console/matrix", 1000}, {"catalogs", "/console/catalogs", 1000},
-		{"requests", "/console/requests", 1280},
+		{"requests", "/console/requests", 1280}, {"clients", "/console/clients", 1000},
 		{"audit", "/console/audit?type=tool_called", 1280},
 	} {
 		b.run(chromedp.EmulateViewport(p.width, 480))
