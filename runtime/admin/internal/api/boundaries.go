@@ -92,7 +92,8 @@ func (Names) Schema(huma.Registry) *huma.Schema {
 }
 
 func limitsOf(b boundary.Boundary) BoundaryLimits {
-	shown := BoundaryLimits{Roles: b.Roles, Items: b.Items, ReadOnly: b.ReadOnly, Blocked: b.Blocked}
+	shown := BoundaryLimits{Roles: b.Roles, Items: b.Items, ReadOnly: b.ReadOnly,
+		Blocked: b.Blocked}
 	if !b.Until.IsZero() {
 		shown.Until = b.Until.UTC().Format(time.RFC3339)
 	}
@@ -167,12 +168,13 @@ func (a *API) boundaries() {
 			return made, err
 		}
 		made, err = a.store.CreateBound(ctx, of, b, r.by())
-		return made, taken(err, "body.client", "the party already has a boundary: GET %s/boundaries "+
-			"lists them, PATCH changes it", everywhere.path)
+		return made, taken(err, "body.client", "the party already has a boundary: GET %s/boundaries"+
+			" lists them, PATCH changes it", everywhere.path)
 	})
 	i.get("Read a boundary")
-	update(i, "Change a boundary, or block its party. Absent members, and null, change nothing", func(ctx context.Context, r *request,
-		id, version int64, p *BoundaryPatch) (store.Bound, error) {
+	update(i, "Change a boundary, or block its party. Absent members, and null, change "+
+		"nothing", func(ctx context.Context, r *request, id, version int64, p *BoundaryPatch) (
+		store.Bound, error) {
 		now, err := a.store.Bound(ctx, id)
 		switch {
 		case err != nil:
@@ -292,14 +294,15 @@ func (a *API) suggestions() {
 	op := everywhere.operation(http.MethodGet, "suggest-boundary", "/clients/suggestion",
 		"Suggest a boundary that allows what a client has used, from the audit trail")
 	op.Description = "The trail must be in the store. At most 20,000 events are read, the newest " +
-		"first. The entry has the lowest roles that the rules of the used items need. The trail has " +
-		"no values of arguments: review tools with rules for values. It also records each read."
+		"first. The entry has the lowest roles that the rules of the used items need. The trail " +
+		"has no values of arguments: review tools with rules for values. It also records each read."
 	register(a, op, auditors, func(ctx context.Context, r *request, i *selected) (
 		*one[Suggestion], error) {
-		if err := cmp.Or(plain("query.issuer", i.Issuer), plain("query.client", i.Client)); err != nil {
-			return nil, err
+		err := cmp.Or(plain("query.issuer", i.Issuer), plain("query.client", i.Client))
+		if err == nil {
+			err = a.reads(r, op.OperationID)
 		}
-		if err := a.reads(r, op.OperationID); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		use, err := a.clients.Use(ctx, i.Issuer, i.Client, time.Now().AddDate(0, 0, -i.Days))

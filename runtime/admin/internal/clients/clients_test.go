@@ -116,11 +116,9 @@ func TestSuggestionAllowsWhatWasUsedAndNoOtherItem(t *testing.T) {
 			return use{audit.ToolCalled, rapid.SampledFrom([]string{"ask", "read", "edit", "check", "drop",
 				"set"}).Draw(t, "tool"), roles}
 		})).Draw(t, "uses")
-		everything := boundary.Boundary{Roles: table.Hierarchy()}
-		for _, u := range []string{"tool:ask", "tool:read", "tool:edit", "tool:check", "tool:drop", "tool:set",
-			"prompt:greet", "resource:doc://{id}", "skill:skill://x/SKILL.md"} {
-			everything.Items = append(everything.Items, u)
-		}
+		everything := boundary.Boundary{Roles: table.Hierarchy(), Items: []string{"tool:ask", "tool:read",
+			"tool:edit", "tool:check", "tool:drop", "tool:set", "prompt:greet", "resource:doc://{id}",
+			"skill:skill://x/SKILL.md"}}
 		uses = slices.DeleteFunc(uses, func(u use) bool { return !allowed(table, everything, u) })
 		for i, u := range uses {
 			must(0, s.Audit().Record(t.Context(), u.event(from.Add(time.Duration(i)*time.Minute))))
@@ -154,8 +152,8 @@ func TestSuggestionAllowsWhatWasUsedAndNoOtherItem(t *testing.T) {
 	})
 }
 
-// A suggestion has the lowest roles. The roles of values, which the trail does not have, are those of
-// the callers.
+// A suggestion has the lowest roles. The roles of values, which the trail does not have, are those
+// of the callers.
 func TestSuggestionHasTheLowestRoles(t *testing.T) {
 	s := must(store.Open(t.Context(), engines["sqlite"](t)))
 	t.Cleanup(func() { _ = s.Close() })

@@ -59,7 +59,8 @@ type subject struct {
 // subjectOf returns the subject of an event about one item.
 func subjectOf(e audit.Event) (s subject, ok bool) {
 	switch e.Type {
-	case audit.ToolCalled, audit.PromptGet, audit.ResourceRead, audit.Subscription, audit.Completion:
+	case audit.ToolCalled, audit.PromptGet, audit.ResourceRead, audit.Subscription,
+		audit.Completion:
 	default:
 		return s, false
 	}
@@ -94,7 +95,8 @@ func (c *Clients) Use(ctx context.Context, issuer, client string, since time.Tim
 	roles := map[string]bool{}
 	var at store.EventPlace
 	for range usePages {
-		found, next, err := c.store.SearchEvents(ctx, store.EventFilter{Client: client, From: since},
+		found, next, err := c.store.SearchEvents(ctx,
+			store.EventFilter{Client: client, From: since},
 			store.EventPage{After: at, Limit: usePage})
 		if err != nil {
 			return Use{}, err
@@ -165,7 +167,9 @@ func sorted(all map[subject]*Count) (list []Count) {
 // need adds the roles by which a caller with roles fulfils a rule.
 func need(roles map[string]bool, table access.Table, rule access.Rule, held []string) {
 	caller := access.Principal{Subject: "somebody", Roles: held}
-	byValue := slices.ContainsFunc(table.Values, func(v access.Rule) bool { return v.Tool == rule.Tool })
+	byValue := slices.ContainsFunc(table.Values, func(v access.Rule) bool {
+		return v.Tool == rule.Tool
+	})
 	for _, role := range table.Hierarchy() {
 		if byValue && slices.Contains(held, role) ||
 			slices.Contains(rule.MinRole, role) && table.Holds(caller, role) {

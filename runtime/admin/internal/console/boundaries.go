@@ -18,8 +18,8 @@ const pathBoundaries = runtime.PathConsole + "/boundaries"
 
 func boundPath(id int64) string { return fmt.Sprintf("%s/%d", pathBoundaries, id) }
 
-const ruleBound = "Write a client or an actor, and a subject only with one client. A boundary has at " +
-	"most 64 roles and 1,000 items, each once and with at most 1,024 bytes of visible characters."
+const ruleBound = "Write a client or an actor, and a subject only with one client. A boundary has " +
+	"at most 64 roles and 1,000 items, each once and with at most 1,024 bytes of visible characters."
 
 // boundForm is a boundary that is being typed. Roles and items have one line each.
 type boundForm struct {

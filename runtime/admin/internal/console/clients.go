@@ -169,9 +169,9 @@ func (p usePage) Events() string { return withQuery(pathAudit, filled("client", 
 // showSuggestion shows what a client has used, by the audit trail.
 func (v *visit) showSuggestion() error {
 	q := v.r.URL.Query()
+	client := boundary.Party{Issuer: q.Get("issuer"), Client: q.Get("client")}
 	d := usePage{Days: cmp.Or(q.Get("days"), "30"), Kept: v.clients.Kept(),
-		boundForm: boundForm{Party: boundary.Party{Issuer: q.Get("issuer"), Client: q.Get("client")},
-			Wrong: faults{}}}
+		boundForm: boundForm{Party: client, Wrong: faults{}}}
 	p := page{Title: "What a client uses", Here: "clients"}
 	d.Wrong.name("client", d.Client, true)
 	d.Wrong.name("issuer", d.Issuer, false)
@@ -265,9 +265,10 @@ func (v *visit) block() error {
 	if err == nil {
 		return v.back(pathClients, done)
 	}
+	const changedSince = "It was changed since you opened this page. The page shows the current " +
+		"state."
 	return v.again(err, "block", func() (page, error) {
 		b, err := v.blocking(v.r.PostForm)
-		return b.page("It was changed since you opened this page. The page shows the current state."),
-			err
-	}, ruleBound, "It was changed since you opened this page. The page shows the current state.")
+		return b.page(changedSince), err
+	}, ruleBound, changedSince)
 }

@@ -66,7 +66,7 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 			page(t, w.get(token, use), http.StatusOK, `href="`+at+`">Edit the boundary of the client`)
 			page(t, w.post(token, at, form("version", 1, "roles", "Member", "items", "tool:view")),
 				http.StatusConflict, "saved this boundary", "Member</textarea>")
-			body = page(t, w.post(token, at, form("version", 2, "roles", "Membr\nViewer", "items", "tool:veiw\ntool:a",
+			page(t, w.post(token, at, form("version", 2, "roles", "Membr\nViewer", "items", "tool:veiw\ntool:a",
 				"until", "soon")), http.StatusUnprocessableEntity, "Nothing was changed.",
 				"&#34;Membr&#34; is not a role.", "The item &#34;tool:veiw&#34; names no tool: did you mean another?",
 				"The item &#34;tool:a&#34; names", "This is not a time")
