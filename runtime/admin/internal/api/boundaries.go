@@ -176,11 +176,8 @@ func (a *API) boundaries() {
 		"nothing", func(ctx context.Context, r *request, id, version int64, p *BoundaryPatch) (
 		store.Bound, error) {
 		now, err := a.store.Bound(ctx, id)
-		switch {
-		case err != nil:
+		if err != nil {
 			return now, err
-		case now.Version != version:
-			return now, store.ErrConflict
 		}
 		b, changed := now.Boundary, boundary.Boundary{}
 		if p.Roles != nil {

@@ -255,7 +255,7 @@ func TestSuggestionHasTheUsedItems(t *testing.T) {
 
 // A server with other boundaries, or without any, has no operations on them.
 func TestOtherBoundariesCannotBeChanged(t *testing.T) {
-	for _, of := range []boundary.Source{nil, elsewhere{}} {
+	for _, of := range []boundary.Source{nil, elsewhere{}, bounded{new(store.Store)}} {
 		var server runtime.Administered
 		w := newWorld(t, engines["sqlite"](t), runtime.Options{},
 			func(s runtime.Administered) runtime.Administered {

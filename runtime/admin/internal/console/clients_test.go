@@ -84,12 +84,16 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 			page(t, w.get(token, "/console/clients?done=blocked"), http.StatusOK, "The client is blocked.",
 				"desk", "its own", "blocked", "Unblock …")
 			page(t, w.get(token, block), http.StatusOK, "Unblock", `name="blocked" value="no"`)
-			led(t, w.post(token, "/console/clients/block", blocks(3, "no")), "/console/clients?done=unblocked")
+			led(t, w.post(token, at, form("version", 3, "roles", "*", "items", "*")), at+"?done=boundary-saved")
+			if b := must(w.store.AllBounds(w.ctx))[0].Boundary; !b.Blocked {
+				t.Errorf("an edited boundary is no longer blocked: %+v", b)
+			}
+			led(t, w.post(token, "/console/clients/block", blocks(4, "no")), "/console/clients?done=unblocked")
 			if b := must(w.store.AllBounds(w.ctx))[0].Boundary; b.Blocked || !slices.Equal(b.Items, []string{"*"}) {
 				t.Errorf("%+v", b)
 			}
 			page(t, w.get(token, at+"/delete"), http.StatusOK, "Delete boundary of desk?")
-			led(t, w.post(token, at+"/delete", form("version", 4)), "/console/clients?done=boundary-deleted")
+			led(t, w.post(token, at+"/delete", form("version", 5)), "/console/clients?done=boundary-deleted")
 			page(t, w.get(token, "/console/clients"), http.StatusOK, none)
 
 			// A client without a boundary gets one, and an unblocked one may be none.
@@ -106,7 +110,7 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 				}
 			}
 			equal(t, done, []string{"create boundary", "update boundary", "update boundary", "update boundary",
-				"delete boundary", "create boundary"})
+				"update boundary", "delete boundary", "create boundary"})
 		})
 	}
 }
