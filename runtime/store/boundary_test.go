@@ -247,6 +247,8 @@ func TestSeenClientsAreKeptOnce(t *testing.T) {
 			store.SeenClient{Issuer: "i", Client: "*", First: at(3), Last: at(3)},
 			store.SeenClient{Issuer: "i", First: at(3), Last: at(3)})
 		saw(store.SeenClient{Client: "a", First: at(7), Last: at(9)})
+		saw(store.SeenClient{Client: "b", First: at(5), Last: at(8)},
+			store.SeenClient{Client: "b", First: at(6), Last: at(7)})
 		saw(store.SeenClient{Client: "a", First: at(4), Last: at(5)}) // another replica is late
 		var got []string
 		walk(t, func(after int64) ([]store.SeenClient, bool, error) {
@@ -257,7 +259,7 @@ func TestSeenClientsAreKeptOnce(t *testing.T) {
 			}
 			return some, more, err
 		}, func(c store.SeenClient) int64 { return c.ID })
-		if text := strings.Join(got, ", "); text != "i/a 3 3, /a 0 9" {
+		if text := strings.Join(got, ", "); text != "/b 5 8, i/a 3 3, /a 0 9" {
 			t.Error(text)
 		}
 		if now := must(s.Revision(ctx)).Number; now != 0 || len(trail(t, s)) != 0 {

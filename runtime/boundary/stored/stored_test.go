@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/boundary/stored"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -29,6 +30,9 @@ var (
 	one     = boundary.Boundary{Items: []string{"tool:one"}}
 	two     = boundary.Boundary{Items: []string{"tool:two"}}
 )
+
+// The server calls such a source in the goroutine of the message.
+var _ identity.MemoryReader = (*stored.Source)(nil)
 
 func must[T any](v T, err error) T {
 	if err != nil {
