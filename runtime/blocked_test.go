@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/scenario"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
@@ -175,7 +176,7 @@ func (p blockPlan) run(t *testing.T) string {
 	close(world.proceed)
 	_ = s.ResourceUpdated(ctx, "lib://hall")
 	for i, w := range sent { // a late one begins after the block
-		time.Sleep(time.Minute)
+		scenario.Pause(time.Minute)
 		synctest.Wait()
 		text := w.text()[before[i]:]
 		if r := p.requests[i]; r.client == "agent" &&
@@ -261,9 +262,9 @@ func (r blockRequest) request(c *raw, id int) *http.Request {
 	return asked(c, http.MethodPost, body, headers)
 }
 
-// After the block of a client is visible, no byte of a result, of a notification or of a question is
-// sent to it, whatever it has begun before, and each request gets the same 403. Another client gets
-// all of its results.
+// After the block of a client is visible, no byte of a result, of a notification or of a question
+// is sent to it, whatever it has begun before, and each request gets the same 403. Another client
+// gets all of its results.
 func TestBlockedClientGetsNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan, wrong := newBlockPlan(rt), ""

@@ -265,6 +265,22 @@ func drawPlan(t *rapid.T) plan {
 	return p
 }
 
+// overlapsBoundary reports whether a resource outside of the boundary overlaps with another one.
+func (p plan) overlapsBoundary() bool {
+	outside := func(i item) bool {
+		return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
+	}
+	for _, i := range p.Items {
+		for _, other := range p.Items {
+			if i.Kind == access.Resources && other.Kind == i.Kind && outside(i) != outside(other) &&
+				(matches(i.Name, uri(other.Name)) || matches(other.Name, uri(i.Name))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // drawForms draws the forms of a hidden item. At least one server has the item.
 func (p plan) drawForms(t *rapid.T, i item) (forms [2]*form) {
 	which := pick(t, "servers", 1, 2, 3)

@@ -587,6 +587,13 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				})
 			})
 		},
+		"boundary": func(t *rapid.T) {
+			kind := pick(t, "kind", access.Tools, access.Prompts, access.Resources)
+			name, which := tr.item(t, kind)
+			item, excludes := kind.String()+":"+name, flip(t, "excludes")
+			tr.one(t, which, fmt.Sprintf("the boundary excludes %s: %v", item, excludes),
+				func(w *world) { w.exclude(item, excludes) })
+		},
 		"lower": func(t *rapid.T) {
 			if !tr.lowers() {
 				t.Skip("no role")
@@ -660,7 +667,11 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 	// Nothing hidden may show early what the host has changed.
 	all["permission and an event"] = func(t *rapid.T) {
 		permission(t, true)
-		all[pick(t, "event", "catalog", "switch", "update")](t)
+		events := []string{"catalog", "switch", "update"}
+		if tr.plan.Bounded {
+			events = append(events, "boundary")
+		}
+		all[pick(t, "event", events...)](t)
 		tr.wait(t, time.Second) // for a tick, and not until the host is read
 	}
 	return all
@@ -768,6 +779,8 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 		return !p.Aware
 	case "adopted":
 		return !p.Adopted
+	case "boundary":
+		return !p.Bounded
 	case "drop":
 		return p.Stdio
 	}

@@ -53,13 +53,20 @@ type world struct {
 	catalogs map[string][]string  // tools by name
 	grants   *grant.Memory
 	changes  []chan catalog.Change
+	excluded map[string]bool // items that the boundary of the caller's client excludes
+	bounds   chan boundary.Party
 	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
 	held     string          // a name whose calls wait, whatever their behaviour
 }
 
-// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates.
+// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates,
+// and for a boundary that excludes a part of the URIs of a template.
 func newWorld(t *testing.T, p plan, which int) *world {
-	w := &world{plan: p, which: which, off: map[string]bool{},
+	if p.overlapsBoundary() {
+		return nil
+	}
+	w := &world{plan: p, which: which, off: map[string]bool{}, excluded: map[string]bool{},
+		bounds:   make(chan boundary.Party, 100),
 		users:    map[string]principal{"other": p.other()},
 		catalogs: map[string][]string{"stored": nil}, grants: grant.NewMemory()}
 	if !p.Caller.anonymous() {
@@ -114,7 +121,7 @@ func (w *world) options() runtime.Options {
 		Tasks: runtime.TaskOptions{TTL: 31*time.Minute + 3}, Logger: slog.New(slog.DiscardHandler),
 	}
 	if p.Bounded {
-		o.Access.Boundaries = w
+		o.Access.Boundaries = fence{w}
 	}
 	if p.Logged {
 		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
@@ -192,8 +199,13 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 // agent is the client of the caller of a bounded plan.
 const agent = "agent"
 
+// fence has the boundaries of a world, which change.
+type fence struct{ *world }
+
 // Boundary implements boundary.Source.
-func (w *world) Boundary(_ context.Context, party boundary.Party) (boundary.Boundary, bool, error) {
+func (w fence) Boundary(_ context.Context, party boundary.Party) (boundary.Boundary, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	b := boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}
 	if party.Client != agent {
 		return b, true, nil
@@ -204,12 +216,26 @@ func (w *world) Boundary(_ context.Context, party boundary.Party) (boundary.Boun
 		if f := cmp.Or(i.Forms[0], i.Forms[1]); f.Outside || i.Forms[1] != nil && i.Forms[1].Outside {
 			continue
 		}
+		if w.excluded[i.Kind.String()+":"+i.Name] {
+			continue
+		}
 		b.Items = append(b.Items, i.Kind.String()+":"+i.Name)
 		if i.Kind == access.Tools {
 			b.Items = append(b.Items, "resource:ui://"+i.Name)
 		}
 	}
 	return b, true, nil
+}
+
+// Changes is the optional method of boundary.Source.
+func (w fence) Changes(context.Context) <-chan boundary.Party { return w.bounds }
+
+// exclude changes the boundary of the caller's client.
+func (w *world) exclude(item string, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.excluded[item] = is
+	w.bounds <- boundary.Party{Issuer: "test", Client: agent}
 }
 
 // Write implements io.Writer for the audit.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // ListChanged notifies the clients whose own lists have changed. A nil ListChanged notifies none.
@@ -111,18 +112,20 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 }
 
 // seesSame reports whether two principals certainly see the same lists and catalogs. Permissions
-// that only hidden items need make no difference: a check would show a change that is not yet due.
+// and boundaries of hidden items make no difference: a check would show a change that is not yet
+// due.
 func (l *ListChanged) seesSame(a, b access.Principal) bool {
 	return a.Subject == b.Subject && a.Issuer == b.Issuer &&
 		slices.Equal(a.Roles, b.Roles) && slices.Equal(a.Scopes, b.Scopes) &&
 		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) &&
-		a.Bounds.Equal(b.Bounds) && l.permitsSame(a, b)
+		l.listsSame(a, b)
 }
 
-// permitsSame reports whether the permissions of two otherwise equal principals list the same.
-func (l *ListChanged) permitsSame(a, b access.Principal) bool {
-	return a.Permits.Equal(b.Permits) || a.Permits != nil && b.Permits != nil &&
-		l.Lists.digests(a, nil) == l.Lists.digests(b, nil)
+// listsSame reports whether the permissions and boundaries of two otherwise equal principals list
+// the same.
+func (l *ListChanged) listsSame(a, b access.Principal) bool {
+	return a.Permits.Equal(b.Permits) && a.Bounds.Equal(b.Bounds) ||
+		(a.Permits == nil) == (b.Permits == nil) && l.Lists.digests(a, nil) == l.Lists.digests(b, nil)
 }
 
 // Stream notes that a session has a stream for notifications over HTTP, until end is called.
@@ -172,9 +175,36 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 	})
 }
 
-// RecheckBoundaries checks the clients whose principal matches.
+// RecheckBoundaries checks the clients whose principal matches, if they are listed other items by
+// the present boundary.
 func (l *ListChanged) RecheckBoundaries(match func(access.Principal) bool) {
-	l.recheck(false, func(s subscriptionState) bool { return match(s.caller) })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.clients {
+		if match(s.caller) {
+			go s.rebound() // the source may take long
+		}
+	}
+}
+
+// rebound checks the client if its boundary has changed what it is listed.
+func (s *Subscription) rebound() {
+	defer worker.Contain(s.ctx, s.log, "a check of a boundary panicked")
+	l := s.changes
+	l.mu.Lock()
+	before, caller := s.present(), s.caller
+	l.mu.Unlock()
+	now, next := before, time.Time{}
+	if now.Bounds, next = l.Boundaries.Of(s.ctx, caller); l.Boundaries.Blocked(now) {
+		s.session.End()
+		return
+	}
+	if !l.listsSame(before, now) {
+		s.wake()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.wakeAt(next)
 }
 
 // RecheckSwitches checks the clients whose principal matches.
@@ -193,7 +223,7 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	for _, s := range l.clients {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
-			(p.Permits == nil || SameCaller(p, *q) && !l.permitsSame(p, *q)) {
+			(p.Permits == nil || SameCaller(p, *q) && !l.listsSame(p, *q)) {
 			s.unchecked = true
 			s.wake()
 		}
@@ -438,7 +468,9 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 		var next time.Time
 		p.Bounds, next = l.Boundaries.Of(s.ctx, state.caller)
 		l.mu.Lock()
-		s.wakeAt(next)
+		if s.wakeAt(next); SameCaller(s.caller, state.caller) { // and not observed since
+			s.caller.Bounds = p.Bounds
+		}
 		l.mu.Unlock()
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)

@@ -129,8 +129,8 @@ func (g *Guard) audit(next Next) Next {
 // blocked is what a blocked client lacks.
 const blocked = "blocked"
 
-// Refused records the refusal of a request by its error, if the error is [principal.ErrBlocked]. The
-// name of what was requested is not read.
+// Refused records the refusal of a request by its error, if the error is [principal.ErrBlocked].
+// The name of the requested item is not read.
 func (g *Guard) Refused(ctx context.Context, info *request.Info, action string, err error) {
 	if !errors.Is(err, principal.ErrBlocked) || g.Audit == nil {
 		return

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/internal/loader"
+	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -28,8 +29,8 @@ const (
 	maxBoundsBytes  = 16 << 20        // of compiled boundaries
 )
 
-// ErrBlocked reports that the client or the actor of a caller is blocked. It is the cause of the end
-// of what the caller still ran.
+// ErrBlocked reports that the client or the actor of a caller is blocked. It is the cause of the
+// end of what the caller still ran.
 var ErrBlocked = errors.New("the client was blocked; the call may have had an effect")
 
 // Rights complete a principal: its permissions in the host, and the boundary of its client.
@@ -225,8 +226,8 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 	return e.Value, next
 }
 
-// limits returns what counts for a caller at present. If a party is blocked, it ends what the caller
-// runs. It logs its errors.
+// limits returns what counts for a caller at present. If a party is blocked, it ends what the
+// caller runs. It logs its errors.
 func (b *Boundaries) limits(ctx context.Context, of parties) (l limits, blocked bool, err error) {
 	for i, party := range [...]boundary.Party{of.client, of.actor} {
 		if i > 0 && party.Actor == "" {
@@ -446,6 +447,7 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 	}
 	type argument struct{ tool, name string }
 	whole, values := map[name]bool{}, map[argument][]string{}
+	var templates []uritemplate.Template
 	for _, text := range one.Items {
 		item, err := boundaryitem.Parse(text)
 		if err != nil && !boundaryitem.IsAll(one.Items) {
@@ -463,6 +465,9 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 			whole[name{access.Prompts, item.Name}] = true
 		case item.Kind == boundaryitem.Resource, item.Kind == boundaryitem.Skill:
 			whole[name{access.Resources, item.Name}] = true
+			if t, err := uritemplate.Parse(item.Name); err == nil {
+				templates = append(templates, t)
+			}
 		case item.Kind == boundaryitem.Catalog:
 			for _, tool := range b.Catalogs[item.Name] {
 				whole[name{access.Tools, tool}] = true
@@ -475,7 +480,8 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 			return false
 		}
 		if everything || k != access.Values && whole[name{k, rule.Name()}] ||
-			k == access.Values && whole[name{access.Tools, rule.Tool}] {
+			k == access.Values && whole[name{access.Tools, rule.Tool}] ||
+			k == access.Resources && isWithin(rule.Resource, templates) {
 			return true
 		}
 		_, some := values[argument{rule.Tool, ""}]
@@ -483,4 +489,20 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 		return some && rule.Tool != "" &&
 			(k == access.Tools || !chosen || slices.Contains(named, rule.Value))
 	}
+}
+
+// isWithin reports whether all URIs of a resource match templates of a boundary. Such a resource is
+// inside: otherwise its URIs would be those of no resource, which shows that it exists.
+func isWithin(uri string, templates []uritemplate.Template) bool {
+	t, err := uritemplate.Parse(uri)
+	if err != nil {
+		return false
+	}
+	var overlapping []uritemplate.Template
+	for _, other := range templates {
+		if uritemplate.Overlap(t, other) {
+			overlapping = append(overlapping, other)
+		}
+	}
+	return len(overlapping) > 0 && !uritemplate.Beyond(t, overlapping...)
 }

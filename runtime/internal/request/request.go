@@ -292,8 +292,8 @@ func RunsHandler(method string) bool {
 // Mask returns a masker that also masks the secrets of the message.
 func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
 
-// Expired reports whether the credential has ended since it was verified, or the client was blocked:
-// nothing of the message leaves any more.
+// Expired reports whether the credential has ended since it was verified, or the client was
+// blocked: nothing of the message leaves any more.
 func (i *Info) Expired() bool {
 	return !i.Expires.IsZero() && !time.Now().Before(i.Expires) ||
 		Standing(i.standing.Load()) >= Withdrawn

@@ -230,7 +230,9 @@ func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 		_ = r.begin() // an error shows with the next write
 	}
 	r.over = true
-	if r.begun {
+	if r.begun && r.info.Blocked() {
+		return false // the stream ends
+	} else if r.begun {
 		// A copy: a client may resume the stream, and the text's memory may be far larger than it.
 		_ = r.stream.send(bytes.Clone(text)) // the client may be gone
 		return false
