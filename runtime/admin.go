@@ -108,6 +108,11 @@ type Administered interface {
 	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
 	// Client. Boundaries do not limit their roles for administration.
 	AdministeredBy(clients []boundary.Party) Administered
+	// Boundaries returns Options.Access.Boundaries, which may be nil.
+	Boundaries() boundary.Source
+	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
+	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
+	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
 	// Blocked reports whether a client, or a caller of it, is blocked, or its boundary cannot be read.
 	Blocked(ctx context.Context, client boundary.Party) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
@@ -174,6 +179,15 @@ func (s administered) Identify(r *http.Request) (context.Context, error) {
 func (s administered) AdministeredBy(clients []boundary.Party) Administered {
 	s.clients = slices.Clone(clients)
 	return s
+}
+
+func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
+
+func (s administered) CheckBoundary(party boundary.Party, b boundary.Boundary) []error {
+	if s.boundaries == nil {
+		return nil
+	}
+	return s.boundaries.Check(party, b)
 }
 
 func (s administered) Blocked(ctx context.Context, client boundary.Party) bool {

@@ -58,6 +58,19 @@ func (r *reader) entriesOr(err error) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A block is that of all callers of the client, and nothing else counts.
+	blocked := map[Party]bool{}
+	for _, e := range r.entries {
+		blocked[e.Party] = e.Boundary.Blocked
+	}
+	for i, e := range r.entries {
+		client := e.Party
+		client.Subject = ""
+		if blocked[e.Party] || blocked[client] {
+			e.Boundary.Blocked, e.Boundary.Roles, e.Boundary.Items = true, nil, nil
+			r.entries[i] = e
+		}
+	}
 	return r.entries, nil
 }
 
@@ -133,9 +146,6 @@ func (r *reader) entry(v configfile.Value, at string, bad *configfile.Problems) 
 	}
 	if first, twice := r.places[party]; twice {
 		bad.Add(v.Line, at, "is about the same party as %s: remove one of the two", first)
-	}
-	if limits.Blocked { // nothing else counts
-		limits.Roles, limits.Items = nil, nil
 	}
 	r.places[party] = limits.Where
 	r.entries = append(r.entries, Entry{party, limits})

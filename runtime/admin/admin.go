@@ -40,7 +40,8 @@ type Options struct {
 	Grants grant.Registry
 	// Clients may administer a server with runtime.Options.Access.Boundaries, by their Issuer and
 	// Client, such as the client of the console. All other clients administer nothing, whatever the
-	// role of their user. Empty is none. A server without boundaries does not read it.
+	// role of their user. The administration gives none of Clients a boundary. Empty is none. A server
+	// without boundaries does not read it.
 	Clients []boundary.Party
 	// Logger receives internal errors, without secrets. Nil is slog.Default().
 	Logger *slog.Logger
@@ -88,6 +89,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	exports := front.NewExports()
 	routes, err := api.New(server, kept, who, api.Options{
 		Audit: sink, Grants: grants, Exports: exports, Logger: a.options.Logger,
+		Clients: a.options.Clients,
 	})
 	if err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	info := server.Info()
 	pages := console.New(server, kept, who, console.Options{
 		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: grants,
-		Exports: exports, Logger: a.options.Logger,
+		Exports: exports, Clients: a.options.Clients, Logger: a.options.Logger,
 	})
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)

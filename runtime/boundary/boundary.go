@@ -60,8 +60,15 @@ type Party struct {
 	Actor string
 }
 
-// In returns the most specific boundary of a party in a list of boundaries; see [Source].
-func (p Party) In(list map[Party]Boundary) (Boundary, bool) { return boundaryitem.Find(list, p) }
+// In returns the most specific boundary of a party in a list of boundaries; see [Source]. A blocked
+// client is blocked for all of its callers, also for those with a boundary of their own.
+func (p Party) In(list map[Party]Boundary) (Boundary, bool) {
+	b, ok := boundaryitem.Find(list, p)
+	if p.Actor == "" && list[Party{Issuer: p.Issuer, Client: p.Client}].Blocked {
+		b.Blocked = true
+	}
+	return b, ok
+}
 
 // Source has the boundaries of clients and actors. Three further methods are optional:
 //
@@ -76,8 +83,9 @@ func (p Party) In(list map[Party]Boundary) (Boundary, bool) { return boundaryite
 //     source receives changes: a read after it misses none.
 type Source interface {
 	// Boundary returns the most specific boundary of a party: for a client, that of the client with
-	// this subject, or else that of the client, or else that of all clients of the issuer. It returns
-	// false if the party has none. An error denies everything.
+	// this subject, or else that of the client, or else that of all clients of the issuer. A blocked
+	// client is blocked for each subject; see [Party.In]. It returns false if the party has none. An
+	// error denies everything.
 	//
 	// It is called for each message, and for clients that wait for notifications, from many
 	// goroutines at once. A call that takes longer than five seconds counts as an error.

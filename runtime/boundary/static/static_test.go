@@ -64,3 +64,27 @@ func TestMostSpecificEntryCounts(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A block of a client holds for a caller with an entry of its own. That of all others holds for
+// clients without an entry only.
+func TestBlockedClientIsBlockedForEachCaller(t *testing.T) {
+	s, err := open(t, `boundaries:
+  - {issuer: i, client: "*", blocked: true}
+  - {issuer: i, client: a, blocked: true}
+  - {issuer: i, client: a, subject: ada, items: [tool:subject]}
+  - {issuer: i, client: b, items: [tool:client]}
+  - {issuer: i, client: b, subject: ada, blocked: true}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for party, want := range map[boundary.Party]bool{
+		{Issuer: "i", Client: "a", Subject: "ada"}: true, {Issuer: "i", Client: "a", Subject: "bob"}: true,
+		{Issuer: "i", Client: "b", Subject: "ada"}: true, {Issuer: "i", Client: "b", Subject: "bob"}: false,
+		{Issuer: "i", Client: "c", Subject: "ada"}: true, {Issuer: "i", Subject: "ada"}: true,
+	} {
+		if b, ok, err := s.Boundary(context.Background(), party); b.Blocked != want || !ok || err != nil {
+			t.Errorf("%+v: %+v %v %v", party, b, ok, err)
+		}
+	}
+}

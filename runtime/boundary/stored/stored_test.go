@@ -184,6 +184,8 @@ func expected(model map[boundary.Party]store.Bound, p boundary.Party) (boundary.
 			best, found = b, true
 		}
 	}
+	of := model[boundary.Party{Issuer: p.Issuer, Client: p.Client}].Boundary
+	best.Boundary.Blocked = best.Boundary.Blocked || p.Client != "*" && of.Blocked
 	return best.Boundary, found
 }
 

@@ -20,8 +20,8 @@ type lister interface {
 	All() iter.Seq2[boundary.Party, boundary.Boundary]
 }
 
-// check returns an error for each name of a source that lists its boundaries, if the server does
-// not have the name. It warns of boundaries that have ended.
+// check returns the errors of [Boundaries.Check] for a source that lists its boundaries. It warns
+// of boundaries that have ended.
 func (b *Boundaries) check() error {
 	source, ok := b.Source.(lister)
 	if !ok {
@@ -29,24 +29,8 @@ func (b *Boundaries) check() error {
 	}
 	var found problems
 	for party, e := range source.All() {
-		bad := func(err error) { found.add("Options.Access.Boundaries: %s: %w", e.Where, err) }
-		if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
-			!slices.Contains(b.Issuers, issuer) {
-			bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, b.Issuers)))
-		}
-		if !boundaryitem.IsAll(e.Roles) {
-			for _, role := range e.Roles {
-				if err := checkRole(b.Table, role); err != nil {
-					bad(err)
-				}
-			}
-		}
-		if !boundaryitem.IsAll(e.Items) {
-			for _, text := range e.Items {
-				if err := b.checkItem(text); err != nil {
-					bad(err)
-				}
-			}
+		for _, err := range b.Check(party, e) {
+			found.add("Options.Access.Boundaries: %s: %w", e.Where, err)
 		}
 		if e.Ended(time.Now()) {
 			b.Log.Warn("a boundary has ended: its client may use nothing", "boundary", e.Where,
@@ -74,6 +58,31 @@ func (b *Boundaries) watchRegistration() {
 			"registers again has no boundary. Add a boundary of the client \"*\" of the issuer, or remove "+
 			"Options.Access.BoundariesOptional", "issuer", issuer, "metadata", field)
 	})
+}
+
+// Check returns an error for each name of a boundary that the server does not have: the issuer of
+// its party, a role or an item.
+func (b *Boundaries) Check(party boundary.Party, e boundary.Boundary) (found []error) {
+	bad := func(err error) {
+		if err != nil {
+			found = append(found, err)
+		}
+	}
+	if issuer := party.Issuer; party.Actor == "" && b.Issuers != nil &&
+		!slices.Contains(b.Issuers, issuer) {
+		bad(fmt.Errorf("Options.Identity has no issuer %q%s", issuer, nearest(issuer, b.Issuers)))
+	}
+	if !boundaryitem.IsAll(e.Roles) {
+		for _, role := range e.Roles {
+			bad(checkRole(b.Table, role))
+		}
+	}
+	if !boundaryitem.IsAll(e.Items) {
+		for _, text := range e.Items {
+			bad(b.checkItem(text))
+		}
+	}
+	return found
 }
 
 // checkItem returns an error for an item that the server does not have.

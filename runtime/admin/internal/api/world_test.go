@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
@@ -58,6 +59,24 @@ var setup = audit.Event{Principal: "setup"}
 // elsewhere.
 var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival",
 	"root"}
+
+// administrators are the clients that administer the server.
+var administrators = []boundary.Party{{Issuer: issuer, Client: "root's client"}}
+
+// bounded are the boundaries in a store.
+type bounded struct{ kept *store.Store }
+
+func (b bounded) Store() *store.Store { return b.kept }
+
+func (b bounded) Boundary(ctx context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	all, err := b.kept.AllBounds(ctx)
+	by := map[boundary.Party]boundary.Boundary{}
+	for _, one := range all {
+		by[one.Party] = one.Boundary
+	}
+	found, ok := p.In(by)
+	return found, ok, err
+}
 
 // events are those that the sink of the server was given.
 type events struct {
@@ -162,6 +181,7 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	}
 	o.Identity, o.Anonymous = identity.Static(tokens), true
 	o.Catalogs.Source = stored.New(s, stored.Stored)
+	o.Access.Boundaries, o.Access.BoundariesOptional = bounded{s}, true
 	if w.grants != nil {
 		o.Grants.Source, o.Grants.Defaults = w.grants, grant.Minimal("public")
 	}
@@ -171,13 +191,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server runtime.Administered) (http.Handler, error) {
+		server = server.AdministeredBy(administrators)
 		asked := runtime.Administered(server)
 		for _, wrap := range wrap {
 			asked = wrap(server)
 		}
 		var err error
 		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored),
-			api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
+			api.Options{Audit: w.refusals, Grants: w.grants, Clients: administrators, Logger: logger})
 		return w.direct, err
 	}
 	server, err := runtime.New(o, testToolset())
@@ -378,6 +399,9 @@ func (w *world) thing(path string, in place) string {
 		c := must(w.CreateCatalog(ctx, in.scope, name, "", true, setup))
 		must(w.AddEntry(ctx, in.scope, c.ID, "old_tool", "", setup))
 		return strconv.FormatInt(c.ID, 10)
+	case strings.Contains(path, "admin/boundaries/{id}"):
+		return strconv.FormatInt(must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: name},
+			boundary.Boundary{Items: []string{"tool:read"}}, setup)).ID, 10)
 	case strings.Contains(path, "admin/orgs/{id}"):
 		return strconv.FormatInt(must(w.CreateOrg(ctx, name, setup)).ID, 10)
 	case strings.Contains(path, "admin/teams/{id}"):
@@ -403,6 +427,9 @@ func (w *world) ask(client, resource string) grant.Request {
 func at(path string, org, team int64, id string) string {
 	if strings.HasSuffix(path, "/grants/check") {
 		path += "?type=file.read&resource=public/a"
+	}
+	if strings.HasSuffix(path, "/clients/suggestion") {
+		path += "?client=desk"
 	}
 	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}",
 		id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)

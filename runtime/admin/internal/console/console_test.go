@@ -21,6 +21,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -69,6 +70,7 @@ type machine struct {
 
 	manifests []runtime.Manifest
 	adopted   bool
+	bounds    boundary.Source
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -96,6 +98,31 @@ func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
 func (m *machine) Manifests() []runtime.Manifest     { return m.manifests }
 func (m *machine) Adopted() bool                     { return m.adopted }
+
+func (m *machine) Boundaries() boundary.Source { return m.bounds }
+
+// CheckBoundary knows the roles and the tools of the table.
+func (m *machine) CheckBoundary(_ boundary.Party, b boundary.Boundary) (errs []error) {
+	for _, role := range b.Roles {
+		if role != "*" && !slices.Contains(m.table.Hierarchy(), role) {
+			errs = append(errs, fmt.Errorf("%q is not a role", role))
+		}
+	}
+	for _, item := range b.Items {
+		if _, ok := m.table.Tool(strings.TrimPrefix(item, "tool:")); item != "*" && !ok {
+			errs = append(errs, fmt.Errorf("the item %q names no tool: did you mean another?", item))
+		}
+	}
+	return errs
+}
+
+// bounded are the boundaries in a store.
+type bounded struct {
+	boundary.Source
+	kept *store.Store
+}
+
+func (b bounded) Store() *store.Store { return b.kept }
 
 func (m *machine) Workspaces() isolate.Workspaces {
 	if m.spaces == nil {
@@ -144,6 +171,7 @@ func (m *machine) ReloadSwitches(context.Context) error { m.reloads++; return m.
 type world struct {
 	http.Handler
 	*machine
+	ctx    context.Context
 	store  *store.Store
 	keeper *keeper
 	log    *bytes.Buffer
@@ -181,6 +209,12 @@ func rules() []access.Rule {
 
 func newWorld(t testing.TB, url string) *world {
 	t.Helper()
+	return newWorldOf(t, url, func(*machine) {})
+}
+
+// newWorldOf is newWorld with a changed server.
+func newWorldOf(t testing.TB, url string, change func(*machine)) *world {
+	t.Helper()
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
 	if err != nil {
@@ -191,7 +225,7 @@ func newWorld(t testing.TB, url string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer),
+	w := &world{ctx: ctx, store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer),
 		machine: &machine{
 			table: table(t, rules()...), callers: callers,
 			declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
@@ -217,10 +251,11 @@ func newWorld(t testing.TB, url string) *world {
 	w.lead = must(s.AddMember(ctx, store.InTeam(w.lab.ID), issuer, "lea", access.Lead, by))
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "mel", access.Member, by))
 	must(s.AddMember(ctx, store.InOrg(w.rival.ID), issuer, "rita", access.Owner, by))
-	w.machine.catalogs = stored.New(s, stored.Stored)
+	w.machine.catalogs, w.machine.bounds = stored.New(s, stored.Stored), bounded{kept: s}
+	change(w.machine)
 	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored),
 		console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory",
-			Grants: w.keeper})
+			Grants: w.keeper, Clients: []boundary.Party{{Issuer: issuer, Client: "browser"}}})
 	return w
 }
 

@@ -81,8 +81,9 @@ func (v *visit) by() audit.Event {
 
 // formFields are the fields of forms that the audit records. Others are ignored.
 var formFields = []string{
-	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason",
-	"resource", "scope", "standing", "subject", "tool", "type", "unrestricted", "until", "version",
+	"active", "actor", "blocked", "client", "description", "issuer", "items", "lasts", "module",
+	"name", "note", "off", "readonly", "reason", "resource", "roles", "scope", "standing", "subject",
+	"tool", "type", "unrestricted", "until", "version",
 }
 
 // conflict has the values that others have saved since the form was made, and the typed ones.
