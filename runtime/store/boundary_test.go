@@ -121,8 +121,8 @@ func TestBoundaryThatIsWrongIsRefused(t *testing.T) {
 	})
 }
 
-// FuzzBoundaries compares what the store keeps with what it was given, and the rules with those of a
-// file in other words.
+// FuzzBoundaries compares what the store keeps with what it was given, and the rules with those of
+// a file in other words.
 func FuzzBoundaries(f *testing.F) {
 	for i, text := range odd {
 		f.Add(text, odd[len(odd)-1-i], "tool:"+text, text)

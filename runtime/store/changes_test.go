@@ -282,8 +282,8 @@ func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
 	}
 }
 
-// TestKindOfALaterVersionMeansEverything has a change by a process of a later version, of a kind that
-// this one does not know.
+// TestKindOfALaterVersionMeansEverything has a change by a process of a later version, of a kind
+// that this one does not know.
 func TestKindOfALaterVersionMeansEverything(t *testing.T) {
 	db := testdb.PostgreSQL(t)
 	s := open(t, postgresURL(db, db.User))
