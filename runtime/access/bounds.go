@@ -1,6 +1,9 @@
 package access
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Bounds are the permission boundary of one client, compiled for the rules of one table: the roles
 // that count for its callers, and one bit for each rule. [Table.Bounds] makes them, and nothing
@@ -161,4 +164,48 @@ func (t *Table) bounded(p *Principal, set Set) Set {
 		return newSet(set.of)
 	}
 	return set.and(inside.words)
+}
+
+// allFacts are the words of [Rule].Facts.
+var allFacts = [...]string{"private", "untrusted", "egress"}
+
+// Reach returns the tools, prompts and resources that an agent can use while somebody else controls
+// it, by their [Rule].Facts, as in "tool:find". The agent acts for a caller with every role, scope
+// and permission of the host, within a boundary. Nil is no boundary. An agent that reaches all
+// three facts can be made to send private data to outsiders.
+func (t Table) Reach(b *Bounds) (private, untrusted, egress []string) {
+	agent := Principal{Subject: "somebody", Roles: t.Hierarchy(), Bounds: b,
+		Permits: t.Permits(func(Kind, Rule) Permit { return PermitAll })}
+	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
+		for _, rule := range t.Of(k).Rules {
+			agent.Scopes = append(agent.Scopes, slices.Concat(rule.Alternatives()...)...)
+		}
+	}
+	slices.Sort(agent.Scopes)
+	agent.Scopes = slices.Compact(agent.Scopes)
+	for _, k := range []Kind{Tools, Prompts, Resources} {
+		part := t.Of(k)
+		for i, name := range part.Visible(agent).All {
+			facts, item := part.Rules[i].Facts, k.String()+":"+name
+			for j, list := range [...]*[]string{&private, &untrusted, &egress} {
+				if facts == "" || strings.Contains(facts, allFacts[j]) {
+					*list = append(*list, item)
+				}
+			}
+		}
+	}
+	return private, untrusted, egress
+}
+
+// validFacts reports whether a text is one of [Rule].Facts.
+func validFacts(text string) bool {
+	if text == "" || text == "none" {
+		return true
+	}
+	for _, fact := range strings.Split(text, ",") {
+		if !slices.Contains(allFacts[:], fact) {
+			return false
+		}
+	}
+	return true
 }

@@ -298,3 +298,50 @@ func TestDecisionsWithinABoundaryCostNoMemory(t *testing.T) {
 		}
 	}
 }
+
+// The blast radius is that of a caller with every scope and permission, by the facts of each item.
+func TestReachIsByFacts(t *testing.T) {
+	host := access.Permission{App: "crm", Action: "view", Object: "mail"}
+	own := access.NewTable(
+		access.Rule{Tool: "find", MinRole: []string{"Admin"}, Permission: host, Facts: "private"},
+		access.Rule{Tool: "mail", Permission: host, Scopes: []string{"mail"}, Facts: "untrusted,egress"},
+		access.Rule{Tool: "old", Public: true},
+		access.Rule{Tool: "time", Public: true, Facts: "none"},
+		access.Rule{Prompt: "greet", Authenticated: true, Permission: access.NoPermission(), Facts: "egress"},
+		access.Rule{Resource: "doc://{id}", Authenticated: true, OrScopes: [][]string{{"docs"}},
+			Scopes: []string{"all", "read"}, Permission: access.NoPermission(), Facts: "private,untrusted"})
+	own.Roles = access.DefaultRoles()
+	table, err := access.Compose(access.Part{Package: "p", Table: own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := func(k access.Kind, rule access.Rule) bool { return k == access.Tools && rule.Tool != "mail" }
+	for _, test := range []struct {
+		table  access.Table
+		bounds *access.Bounds
+		want   string
+	}{
+		{table.Aware(), nil, "[tool:find tool:old resource:doc://{id}] " +
+			"[tool:mail tool:old resource:doc://{id}] [tool:mail tool:old prompt:greet]"},
+		{table.Aware(), table.Bounds([]string{"Admin"}, tools), "[tool:find tool:old] [tool:old] [tool:old]"},
+		{table, table.Bounds([]string{"Viewer"}, tools), "[tool:old] [tool:old] [tool:old]"},
+		{table, &access.Bounds{}, "[] [] []"},
+		{access.Table{}, nil, "[] [] []"},
+	} {
+		private, untrusted, egress := test.table.Reach(test.bounds)
+		if got := fmt.Sprint(private, untrusted, egress); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+}
+
+func TestFactsThatDoNotExistAreReported(t *testing.T) {
+	for facts, valid := range map[string]bool{"": true, "none": true, "egress": true,
+		"egress,private,untrusted": true, "privat": false, "none,egress": false, "private,": false} {
+		_, err := access.Compose(access.Part{Package: "p", Table: access.NewTable(
+			access.Rule{Tool: "a", Public: true, Facts: facts})})
+		if (err == nil) != valid {
+			t.Errorf("%q: %v", facts, err)
+		}
+	}
+}

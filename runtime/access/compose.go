@@ -211,6 +211,9 @@ func checkRule(k Kind, part Part, rule Rule, order *roleorder.Order) []error {
 	if rule.Verb != "" && !rule.Permission.Required() {
 		bad("has the verb %q without a permission: run go generate", rule.Verb)
 	}
+	if !validFacts(rule.Facts) {
+		bad("has the facts %q: write some of private,untrusted,egress with commas, or none", rule.Facts)
+	}
 	switch {
 	case rule.Denial < DenialDefault || rule.Denial > Challenge:
 		bad("has an unknown denial mode: use conceal, forbid or challenge")

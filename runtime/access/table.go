@@ -117,6 +117,9 @@ type Rule struct {
 	Constrained bool
 	// Denial is how a refusal looks. Zero is the mode of the server.
 	Denial Denial
+	// Facts are those of "private", "untrusted" and "egress" that hold, separated by commas, or "none"
+	// alone. Empty counts as all three. Decisions do not read them: [Table.Reach] does.
+	Facts string
 }
 
 // Name returns what the rule is about: the tool, the prompt, the URI or URI template, or a value

@@ -1,6 +1,9 @@
 package emit
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
@@ -39,7 +42,21 @@ func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 		texts("MinRole", a.MinRole), texts("Scopes", a.Scopes),
 		when(len(a.OrScopes) > 0, "OrScopes", lists(a.OrScopes)),
 		p.permission(a), text("Verb", a.Verb), whenTrue("Constrained", a.Constrained),
-		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))))...)
+		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))),
+		text("Facts", countedFacts(tool)))...)
+}
+
+// countedFacts returns the facts that count for a tool. It is empty if none are stated and all
+// count.
+func countedFacts(tool model.Tool) string {
+	counted := slices.DeleteFunc(model.Facts(), func(fact string) bool { return !tool.HasFact(fact) })
+	switch {
+	case tool.Facts == nil && len(counted) == len(model.Facts()):
+		return ""
+	case len(counted) == 0:
+		return "none"
+	}
+	return strings.Join(counted, ",")
 }
 
 // permission writes the row of a permission of the host, or of none.

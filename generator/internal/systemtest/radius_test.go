@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,6 +47,8 @@ func drawRadiusSide(t *rapid.T) radiusSide {
 			tool.Catalogs = []string{"c"}
 			s.catalog = append(s.catalog, tool.Name)
 		}
+		at := slices.IndexFunc(s.table.Rules, func(r access.Rule) bool { return r.Tool == tool.Name })
+		s.table.Rules[at].Facts = cmp.Or(strings.Join(s.facts[tool.Name], ","), "none")
 	}
 	return s
 }
@@ -179,7 +182,7 @@ func drawAgents(t *rapid.T, roles []string) policydiff.Agents {
 }
 
 // TestRadiusIsWhatDecisionsAllow holds the blast radius of each agent against the decisions of the
-// runtime about all callers that the agent may act for.
+// runtime about all callers that the agent may act for, and against the page of the console.
 func TestRadiusIsWhatDecisionsAllow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawRadiusSide(t)
@@ -194,6 +197,14 @@ func TestRadiusIsWhatDecisionsAllow(t *testing.T) {
 			if !slices.Equal(a.Private, w["private"]) || !slices.Equal(a.Untrusted, w["untrusted"]) ||
 				!slices.Equal(a.Egress, w["egress"]) || a.AllThree != allThree(w) {
 				t.Errorf("%+v, want %v", a, w)
+			}
+		}
+		for i, e := range agents.Boundaries {
+			a := got[0].Agents[len(got[0].Agents)-len(agents.Boundaries)+i]
+			private, untrusted, egress := s.table.Reach(s.bounds(e.Boundary))
+			if !slices.Equal(a.Private, private) || !slices.Equal(a.Untrusted, untrusted) ||
+				!slices.Equal(a.Egress, egress) {
+				t.Errorf("%+v, and the server has %q, %q, %q", a, private, untrusted, egress)
 			}
 		}
 		if n := 2 + len(s.table.Hierarchy()) + 1 + len(agents.Boundaries); len(got[0].Agents) != n {

@@ -28,7 +28,7 @@ func Toolset(service *Service) toolset.Toolset {
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission()},
+				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission(), Facts: "private,untrusted"},
 			},
 		},
 		Receivers: []any{service},

@@ -34,7 +34,7 @@ func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 			Roles: [][]string{{"table", "Default", "read-only", "admin", "String"}},
 			Rules: []mcpAccess.Rule{
 				{Tool: ToolCall, MinRole: []string{"read-only"}},
-				{Tool: ToolLook, MinRole: []string{"Default"}},
+				{Tool: ToolLook, MinRole: []string{"Default"}, Facts: "private,untrusted"},
 				{Tool: ToolWait, MinRole: []string{"table"}},
 			},
 		},
