@@ -113,6 +113,11 @@ type Administered interface {
 	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
 	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
 	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
+	// Reach returns the tools, prompts and resources that an agent with a boundary reaches while
+	// somebody else controls it; see [access.Table.Reach]. A block and an end do not count. Nil is
+	// the boundary of a client without one: all, or with Options.Access.Boundaries the public items,
+	// unless these are optional.
+	Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted, egress []string)
 	// Blocked reports whether a client, or a caller of it, is blocked, or its boundary cannot be read.
 	Blocked(ctx context.Context, client boundary.Party) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
@@ -182,6 +187,11 @@ func (s administered) AdministeredBy(clients []boundary.Party) Administered {
 }
 
 func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
+
+func (s administered) Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted,
+	egress []string) {
+	return s.table.Reach(s.boundaries.Bounds(ctx, b))
+}
 
 func (s administered) CheckBoundary(party boundary.Party, b boundary.Boundary) []error {
 	if s.boundaries == nil {

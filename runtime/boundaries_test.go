@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -275,6 +276,38 @@ func TestBoundedClientsAdministerNothing(t *testing.T) {
 			}
 			if got := listed.IsAdmin(test.p); got != want || server.IsAdmin(test.p) != (want && source == nil) {
 				t.Errorf("boundaries %t, %+v: %v, want %v", source != nil, test.p, got, want)
+			}
+		}
+	}
+}
+
+// The blast radius of a client is that of its boundary, also of an ended or blocked one. A client
+// without a boundary reaches public items, unless boundaries are optional or the server has none.
+func TestReachOfAClient(t *testing.T) {
+	file := boundaryFile(t, "boundaries: []")
+	one := &boundary.Boundary{Roles: []string{"Member"}, Items: []string{"catalog:b"}, ReadOnly: true,
+		Blocked: true, Until: time.Unix(1, 0)}
+	const public, all = "tool:look", "tool:drop tool:edit tool:look tool:read tool:shout prompt:greet"
+	for _, test := range []struct {
+		access        runtime.AccessOptions
+		bounded, none string
+	}{
+		{runtime.AccessOptions{}, all, all},
+		{runtime.AccessOptions{Boundaries: file}, "tool:read", public},
+		{runtime.AccessOptions{Boundaries: file, BoundariesOptional: true}, "tool:read", all},
+	} {
+		var server runtime.Administered
+		newServer(t, runtime.Options{Anonymous: true, Access: test.access,
+			Admin: func(a runtime.Administered) (http.Handler, error) {
+				server = a
+				return http.NotFoundHandler(), nil
+			}}, depot())
+		for b, want := range map[*boundary.Boundary]string{one: test.bounded, nil: test.none} {
+			private, untrusted, egress := server.Reach(t.Context(), b)
+			for _, got := range [][]string{private, untrusted, egress} {
+				if strings.Join(got, " ") != want {
+					t.Errorf("%+v with %+v: %q, want %q", b, test.access, got, want)
+				}
 			}
 		}
 	}

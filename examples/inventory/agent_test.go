@@ -3,16 +3,23 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // task is what an agent is given that reconciles DNS records with the names of devices.
@@ -97,6 +104,77 @@ func TestBoundaryHoldsOverStdio(t *testing.T) {
 				t.Errorf("%s, -django %s: %q, want %q", as, django, got, want)
 			}
 		}
+	}
+}
+
+// TestServerAndMcpgenHaveTheSameBlastRadius compares the console's radius of each client, from the
+// generated table, with the output of mcpgen radius, from the source.
+func TestServerAndMcpgenHaveTheSameBlastRadius(t *testing.T) {
+	text, err := os.ReadFile("boundaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "boundaries.yaml")
+	if err := os.WriteFile(file, append(text, `  - {issuer: host, client: all, roles: "*", items: "*"}
+  - {issuer: host, client: reader, roles: [Member], items: "*", readonly: true}
+  - {issuer: host, client: nothing}
+`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	boundaries, err := static.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server runtime.Administered
+	if _, err := runtime.New(runtime.Options{Identity: identity.Static(nil),
+		Access: runtime.AccessOptions{Boundaries: boundaries}, Host: runtime.HostOptions{RecordOnly: true},
+		Admin: func(a runtime.Administered) (http.Handler, error) {
+			server = a
+			return http.NotFoundHandler(), nil
+		}}, dcim.Toolset(&dcim.Inventory{})); err != nil {
+		t.Fatal(err)
+	}
+	type reach struct {
+		Where                      string
+		Private, Untrusted, Egress []string
+		AllThree                   bool
+	}
+	var printed struct{ Servers []struct{ Agents []reach } }
+	out, err := command(t, "go", "tool", "mcpgen", "radius", "--format=json", "--boundaries", file,
+		"./dcim").Output()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want the exit code 1 of an agent that reaches all three facts", err)
+	}
+	if err := json.Unmarshal(out, &printed); err != nil {
+		t.Fatal(err)
+	}
+	agents := printed.Servers[0].Agents
+	together := 0
+	for _, client := range []string{"dns-agent", "all", "reader", "nothing"} {
+		b, _, err := boundaries.Boundary(t.Context(), boundary.Party{Issuer: "host", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(agents, func(a reach) bool { return a.Where == b.Where })
+		if i < 0 {
+			t.Fatalf("%s is not in\n%s", b.Where, out)
+		}
+		want, got := agents[i], reach{Where: b.Where}
+		got.Private, got.Untrusted, got.Egress = server.Reach(t.Context(), &b)
+		got.AllThree = len(got.Private) > 0 && len(got.Untrusted) > 0 && len(got.Egress) > 0
+		for _, list := range [][]string{want.Private, want.Untrusted, want.Egress, got.Private,
+			got.Untrusted, got.Egress} {
+			slices.Sort(list)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%+v, mcpgen radius has %+v", got, want)
+		}
+		if got.AllThree {
+			together++
+		}
+	}
+	if together != 1 {
+		t.Errorf("%d of the agents reach all three facts", together)
 	}
 }
 

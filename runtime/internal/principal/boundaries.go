@@ -208,10 +208,6 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 		return b.none, time.Now().Add(boundaryRetry)
 	case blocked:
 		return b.blocked, time.Time{}
-	case len(l.boundaries) == 0 && l.public:
-		return b.public, time.Time{}
-	case len(l.boundaries) == 0:
-		return b.unbounded, time.Time{}
 	}
 	now, next := time.Now(), time.Time{}
 	for _, one := range l.boundaries {
@@ -222,12 +218,35 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 			next = one.Until
 		}
 	}
-	e, err := b.compiled.Get(context.WithoutCancel(ctx), l)
+	return b.bounds(context.WithoutCancel(ctx), l), next
+}
+
+// bounds returns what counts for a caller, compiled. Neither ends nor blocks count.
+func (b *Boundaries) bounds(ctx context.Context, l limits) *access.Bounds {
+	switch {
+	case len(l.boundaries) == 0 && l.public:
+		return b.public
+	case len(l.boundaries) == 0:
+		return b.unbounded
+	}
+	e, err := b.compiled.Get(ctx, l)
 	if err != nil { // the load has panicked
 		b.Log.ErrorContext(ctx, "the boundary of a client could not be compiled", "error", err)
-		return b.none, next
+		return b.none
 	}
-	return e.Value, next
+	return e.Value
+}
+
+// Bounds returns a boundary for decisions, as if it had no end and no block. Nil is the boundary of
+// a client without one. b may be nil.
+func (b *Boundaries) Bounds(ctx context.Context, one *boundary.Boundary) *access.Bounds {
+	switch {
+	case b == nil:
+		return nil
+	case one == nil:
+		return b.bounds(ctx, limits{public: !b.Optional})
+	}
+	return b.bounds(ctx, limits{boundaries: []boundary.Boundary{*one}})
 }
 
 // limits returns what counts for a caller at present. If a party is blocked, it ends what the

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
@@ -19,6 +20,7 @@ type Server interface {
 	Table() access.Table
 	Boundaries() boundary.Source
 	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
+	Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted, egress []string)
 }
 
 // Clients are the clients of a server. It is safe for concurrent use.
@@ -102,6 +104,20 @@ func faultsAt(field string, at int, errs []error) (faults []Fault) {
 	return faults
 }
 
+// Reach is what an agent reaches while somebody else controls it, by the facts of the items.
+type Reach struct{ Private, Untrusted, Egress []string }
+
+// Reach returns what an agent with a boundary reaches; see [runtime.Administered].
+func (c *Clients) Reach(ctx context.Context, b *boundary.Boundary) (r Reach) {
+	r.Private, r.Untrusted, r.Egress = c.server.Reach(ctx, b)
+	return r
+}
+
+// AllThree reports whether the agent reaches items with each of the three facts.
+func (r Reach) AllThree() bool {
+	return len(r.Private) > 0 && len(r.Untrusted) > 0 && len(r.Egress) > 0
+}
+
 // Bounds are the boundaries in the store, at one moment.
 type Bounds map[boundary.Party]store.Bound
 
@@ -113,6 +129,19 @@ func (c *Clients) Bounds(ctx context.Context) (Bounds, error) {
 		by[b.Party] = b
 	}
 	return by, err
+}
+
+// All returns the boundaries of a source that lists them, and false for another source. A server
+// without boundaries lists none.
+func (c *Clients) All() (iter.Seq2[boundary.Party, boundary.Boundary], bool) {
+	source := c.server.Boundaries()
+	lister, ok := source.(interface {
+		All() iter.Seq2[boundary.Party, boundary.Boundary]
+	})
+	if !ok {
+		return func(func(boundary.Party, boundary.Boundary) bool) {}, source == nil
+	}
+	return lister.All(), true
 }
 
 // Of returns the boundary that counts for a client, unless one for its caller does.

@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,8 +32,11 @@ func must[T any](v T, err error) T {
 // server has a table alone.
 type server struct{ table access.Table }
 
-func (s server) Table() access.Table                                             { return s.table }
-func (s server) Boundaries() boundary.Source                                     { return nil }
+func (s server) Table() access.Table         { return s.table }
+func (s server) Boundaries() boundary.Source { return nil }
+func (s server) Reach(context.Context, *boundary.Boundary) (p, u, e []string) {
+	return s.table.Reach(nil)
+}
 func (s server) CheckBoundary(_ boundary.Party, _ boundary.Boundary) (e []error) { return e }
 
 func table() access.Table {

@@ -115,14 +115,15 @@ func (v *visit) createBound() error {
 type boundPage struct {
 	boundRow
 	boundForm
+	Reach clients.Reach
 }
 
 // bound reads the boundary of the address.
 func (v *visit) bound() (store.Bound, error) { return v.store.Bound(v.ctx, v.id()) }
 
 func (v *visit) boundPage(b store.Bound) (p page, d boundPage, err error) {
-	d = boundPage{boundRow{b}, boundForm{Party: b.Party, Wrong: faults{},
-		Hierarchy: v.server.Table().Hierarchy()}}
+	d = boundPage{boundRow{Bound: b}, boundForm{Party: b.Party, Wrong: faults{},
+		Hierarchy: v.server.Table().Hierarchy()}, v.clients.Reach(v.ctx, &b.Boundary)}
 	d.boundForm.fill(b.Boundary)
 	d.Wrong.names(v.clients.Check(b.Party, b.Boundary)) // which the server does not have any more
 	return page{Title: "Boundary", Here: "clients"}, d, nil
@@ -168,7 +169,7 @@ func onlyReads(is bool) string {
 func (v *visit) boundDeletion() (removal, error) {
 	b, err := v.bound()
 	return removal{page{Title: "Delete boundary", Here: "clients", Data: deletion{"boundary of",
-		boundRow{b}.Who(), "a block of it", b.Version, boundPath(b.ID) + "/delete",
+		boundRow{Bound: b}.Who(), "a block of it", b.Version, boundPath(b.ID) + "/delete",
 		boundPath(b.ID)}}, func(version int64) error {
 		return v.store.DeleteBound(v.ctx, b.ID, version, v.by())
 	}, pathClients, "boundary-deleted"}, err

@@ -3,7 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,6 +33,13 @@ func partyOf(q url.Values) boundary.Party {
 // boundRow is a boundary in a list.
 type boundRow struct {
 	store.Bound // its ID is 0 if it is not in the store
+	// Together reports that the client reaches all three facts.
+	Together bool
+}
+
+// row returns a boundary as a row of a list.
+func (v *visit) row(b store.Bound) boundRow {
+	return boundRow{b, v.clients.Reach(v.ctx, &b.Boundary).AllThree()}
 }
 
 // Who is the party in words.
@@ -61,7 +68,8 @@ func (b boundRow) Ended() bool { return b.Boundary.Ended(time.Now()) }
 // clientRow is a client that the server has seen.
 type clientRow struct {
 	store.SeenClient
-	Bound *boundRow // that counts for the client; nil without one
+	Bound    *boundRow // that counts for the client; nil without one
+	Together bool      // as of a boundRow
 }
 
 func (c clientRow) party() boundary.Party {
@@ -101,24 +109,21 @@ func (v *visit) listClients() error {
 
 func (v *visit) fill(l *clientList) error {
 	if !l.Kept {
-		source := v.server.Boundaries()
-		lister, ok := source.(interface {
-			All() iter.Seq2[boundary.Party, boundary.Boundary]
-		})
+		all, known := v.clients.All()
 		switch {
-		case source == nil:
+		case v.server.Boundaries() == nil:
 			return nil
-		case !ok:
+		case !known:
 			l.Elsewhere = "a source that does not list them"
 			return nil
 		}
 		l.Elsewhere = "a source that cannot be changed here, such as a file"
-		for p, b := range lister.All() {
+		for p, b := range all {
 			if len(l.Bounds) == mostStatic {
 				l.Elsewhere += fmt.Sprintf(". These are the first %d", mostStatic)
 				break
 			}
-			l.Bounds = append(l.Bounds, boundRow{store.Bound{Party: p, Boundary: b}})
+			l.Bounds = append(l.Bounds, v.row(store.Bound{Party: p, Boundary: b}))
 		}
 		return nil
 	}
@@ -131,10 +136,12 @@ func (v *visit) fill(l *clientList) error {
 	if err != nil {
 		return err
 	}
+	unbounded := v.clients.Reach(v.ctx, nil).AllThree()
 	for _, c := range seen {
-		row := clientRow{SeenClient: c}
+		row := clientRow{SeenClient: c, Together: unbounded}
 		if b, ok := by.Of(c.Issuer, c.Client); ok {
-			row.Bound = &boundRow{b}
+			bound := v.row(b)
+			row.Bound, row.Together = &bound, bound.Together
 		}
 		l.Clients = append(l.Clients, row)
 	}
@@ -144,7 +151,7 @@ func (v *visit) fill(l *clientList) error {
 	bounds, more, err := v.store.Bounds(v.ctx,
 		store.Page[int64]{After: v.after("boundaries"), Limit: pageSize})
 	for _, b := range bounds {
-		l.Bounds = append(l.Bounds, boundRow{b})
+		l.Bounds = append(l.Bounds, v.row(b))
 	}
 	if more {
 		l.NextBounds = withQuery(pathClients,
@@ -158,9 +165,10 @@ type usePage struct {
 	Days string
 	clients.Use
 	boundForm
-	YAML string
-	Kept bool
-	Own  *boundRow // the boundary of the client; nil without one
+	YAML  string
+	Kept  bool
+	Own   *boundRow      // the boundary of the client; nil without one
+	Reach *clients.Reach // nil if the source does not list the boundary of the client
 }
 
 // Events is the path of the client's events in the audit trail.
@@ -192,14 +200,29 @@ func (v *visit) showSuggestion() error {
 	if err != nil {
 		return err
 	}
+	var bound *boundary.Boundary
+	known := true
 	if d.Kept {
 		all, err := v.clients.Bounds(v.ctx)
 		if err != nil {
 			return err
 		}
 		if b, ok := all[d.Party]; ok {
-			d.Own = &boundRow{b}
+			d.Own = &boundRow{Bound: b}
 		}
+		if b, ok := all.Of(d.Issuer, d.Client); ok {
+			bound = &b.Boundary
+		}
+	} else {
+		all, lists := v.clients.All()
+		if b, ok := d.Party.In(maps.Collect(all)); ok {
+			bound = &b
+		}
+		known = lists
+	}
+	if known {
+		reach := v.clients.Reach(v.ctx, bound)
+		d.Reach = &reach
 	}
 	d.YAML = clients.Entry(d.Party, d.Use.Boundary)
 	d.boundForm.fill(d.Use.Boundary)

@@ -168,6 +168,59 @@ func TestBoundariesOfAnotherSourceAreShownOnly(t *testing.T) {
 	}
 }
 
+// The pages have what an agent of each client reaches by each fact.
+func TestBlastRadiusOfClients(t *testing.T) {
+	const token, use = "token-admin", "/console/clients/suggestion?client=desk&issuer=" + issuer
+	const apart, all = "do not come together", "All three facts come together."
+	reach := func(private, untrusted, egress string) string {
+		return `private</th><td class="text name">` + private + `</td></tr>` + "\n" +
+			`<tr><th scope="row">untrusted</th><td class="text name">` + untrusted + `</td></tr>` + "\n" +
+			`<tr><th scope="row">egress</th><td class="text name">` + egress + `</td></tr>`
+	}
+	change := func(m *machine) {
+		m.table = table(t, access.Rule{Tool: "view", MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+			access.Rule{Tool: "send", MinRole: []string{"Admin"}, Facts: "egress"})
+	}
+	rest := "prompt:greet, resource:team://people/{id}"
+	together, none := reach("tool:view, "+rest, "tool:view, "+rest, "tool:send, "+rest), reach("none", "none", "none")
+	w := newWorldOf(t, engines["sqlite"](t), change)
+	w.uses("desk", "view", "")
+	w.uses("free", "view", "")
+	bound := w.bounds("desk", boundary.Boundary{Roles: []string{"*"}})
+	at := fmt.Sprint("/console/boundaries/", bound.ID)
+	for item, wide := range map[string]bool{"tool:view": false, "*": true} {
+		bound.Boundary.Items = []string{item}
+		bound = must(w.store.UpdateBound(w.ctx, bound.ID, bound.Version, bound.Boundary, by))
+		body := page(t, w.get(token, "/console/clients"), http.StatusOK)
+		var tagged []bool
+		for _, row := range strings.Split(body, "<tr>")[1:] {
+			if strings.Contains(row, "</td>") {
+				tagged = append(tagged, strings.Contains(row, "all three</span>"))
+			}
+		}
+		if !slices.Equal(tagged, []bool{false, wide, wide}) && !slices.Equal(tagged, []bool{wide, false, wide}) {
+			t.Errorf("%v: %s", tagged, body)
+		}
+		want := []string{apart, reach("tool:view", "tool:view", "none")}
+		if wide {
+			want = []string{all, together}
+		}
+		page(t, w.get(token, at), http.StatusOK, want...)
+		page(t, w.get(token, use), http.StatusOK, want...)
+		page(t, w.get(token, strings.Replace(use, "desk", "free", 1)), http.StatusOK, apart, none)
+	}
+	for want, source := range map[string]boundary.Source{together: nil, "": bounded{}, none: fixed{}} {
+		w := newWorldOf(t, engines["sqlite"](t), func(m *machine) { change(m); m.bounds = source })
+		body := page(t, w.get(token, use), http.StatusOK, want)
+		if has := strings.Contains(body, "Reach of a taken-over agent"); has != (want != "") {
+			t.Errorf("%v: %s", source, body)
+		}
+		if source == (fixed{}) {
+			page(t, w.get(token, strings.Replace(use, "desk", "c7", 1)), http.StatusOK, together)
+		}
+	}
+}
+
 // Names of clients are shown so that all of their characters can be seen.
 func TestNamesOfClientsAreEscaped(t *testing.T) {
 	w := onSQLite(t)

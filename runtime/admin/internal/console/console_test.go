@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -100,6 +101,19 @@ func (m *machine) Manifests() []runtime.Manifest     { return m.manifests }
 func (m *machine) Adopted() bool                     { return m.adopted }
 
 func (m *machine) Boundaries() boundary.Source { return m.bounds }
+
+// Reach counts the tools that a boundary names, and not its roles.
+func (m *machine) Reach(_ context.Context, b *boundary.Boundary) (private, untrusted, egress []string) {
+	switch {
+	case b == nil && m.bounds == nil:
+		return m.table.Reach(nil)
+	case b == nil:
+		b = &boundary.Boundary{}
+	}
+	return m.table.Reach(m.table.Bounds(m.table.Hierarchy(), func(_ access.Kind, rule access.Rule) bool {
+		return boundaryitem.IsAll(b.Items) || slices.Contains(b.Items, "tool:"+rule.Tool)
+	}))
+}
 
 // CheckBoundary knows the roles and the tools of the table.
 func (m *machine) CheckBoundary(_ boundary.Party, b boundary.Boundary) (errs []error) {
