@@ -292,7 +292,7 @@ func TestRolesTogetherAreTheSmallestSetsThatOpenATool(t *testing.T) {
 		}
 	})
 	t.Log(found, "sets")
-	if found < 20 {
+	if found < 20 && !testing.Short() {
 		t.Errorf("%d sets: too few to prove much", found)
 	}
 }

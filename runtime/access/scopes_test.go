@@ -154,7 +154,7 @@ func TestAlternativesDecideAsAWalkOverTheLines(t *testing.T) {
 			}
 		}
 	})
-	if compiled == 0 || challenged == 0 || included == 0 {
+	if (compiled == 0 || challenged == 0 || included == 0) && !testing.Short() {
 		t.Errorf("%d rules, %d challenges, %d scopes by lines alone", compiled, challenged, included)
 	}
 }
