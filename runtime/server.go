@@ -370,7 +370,8 @@ func (s *Server) buildDiscovery() error {
 	}
 	if s.haveUpdates() {
 		s.updates = discovery.NewUpdates(discovery.UpdatesConfig{
-			Policy: s.policy, Host: s.host, Boundaries: s.boundaries, Log: opts.Logger})
+			Host: s.host, Boundaries: s.boundaries, Log: opts.Logger,
+			MayFollow: func(p access.Principal, uri string) bool { return s.guard.MayFollow(p, uri) }})
 	}
 	return s.catalogs.Start(s.closing)
 }
@@ -391,8 +392,8 @@ func (s *Server) buildBoundaries() (err error) {
 	}
 	s.boundaries, err = principal.NewBoundaries(principal.BoundariesConfig{
 		Source: opts.Boundaries, Optional: opts.BoundariesOptional, Table: s.table,
-		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases, Issuers: issuers,
-		Identity: s.opts.Identity, Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
+		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases,
+		Shadowed: s.resources.Shadowed(), Issuers: issuers, Identity: s.opts.Identity, Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
 	return err
 }
 

@@ -127,6 +127,7 @@ type BoundariesConfig struct {
 	ReadOnly access.Set          // the tools that are marked readonly
 	Catalogs map[string][]string // the tools of the catalogs that code declares
 	Aliases  map[string]string   // of tools, for errors
+	Shadowed map[string][]string // resources of an adopted server, and those that answer in their place
 	Issuers  []string            // those of the identity source; nil if they are not known
 	Identity identity.Source     // nil if there is none
 	Pool     *worker.Pool
@@ -460,6 +461,16 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 		case k == access.Prompts:
 			return items.Has(boundaryitem.Prompt, rule.Prompt)
 		}
-		return items.Has(boundaryitem.Resource, rule.Resource)
+		return items.Has(boundaryitem.Resource, rule.Resource) &&
+			len(b.outside(items, rule.Resource)) == 0
 	}
+}
+
+// outside returns the resources that a set of items lacks, of those that answer URIs of a resource
+// of an adopted server. Without them, these URIs would be unknown to the client, which shows that
+// something else answers them.
+func (b *Boundaries) outside(items boundaryitem.Set, resource string) []string {
+	return slices.DeleteFunc(slices.Clone(b.Shadowed[resource]), func(other string) bool {
+		return items.Has(boundaryitem.Resource, other)
+	})
 }

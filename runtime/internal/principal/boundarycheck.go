@@ -78,15 +78,16 @@ func (b *Boundaries) Check(party boundary.Party, e boundary.Boundary) (found []e
 		}
 	}
 	if !boundaryitem.IsAll(e.Items) {
+		items, _ := boundaryitem.NewSet(e.Items, b.Catalogs)
 		for _, text := range e.Items {
-			bad(b.checkItem(text))
+			bad(b.checkItem(text, items))
 		}
 	}
 	return found
 }
 
-// checkItem returns an error for an item that the server does not have.
-func (b *Boundaries) checkItem(text string) error {
+// checkItem returns an error for an item that the server does not have, or that needs another one.
+func (b *Boundaries) checkItem(text string, items boundaryitem.Set) error {
 	item, err := boundaryitem.Parse(text)
 	if err != nil {
 		return err
@@ -102,6 +103,10 @@ func (b *Boundaries) checkItem(text string) error {
 		return absent(ok, text, item.Name, "prompt", names)
 	case boundaryitem.Resource, boundaryitem.Skill:
 		ok := known(access.Resources, item.Name)
+		if others := b.outside(items, item.Name); ok && len(others) > 0 {
+			return fmt.Errorf("the item %q matches URIs that %s of the adopted server answers: add "+
+				"resource:%[2]s to the items, or remove this item", text, others[0])
+		}
 		return absent(ok, text, item.Name, "resource, or URI template as its author wrote it,", names)
 	case boundaryitem.Catalog:
 		if _, ok := b.Catalogs[item.Name]; ok {
