@@ -196,6 +196,16 @@ func (b *Boundaries) Blocks(ctx context.Context, client boundary.Party) bool {
 	return blocked || err != nil
 }
 
+// Stops reports whether the client or the actor of a caller is blocked. Then what the caller runs
+// has ended when Stops returns. b may be nil.
+func (b *Boundaries) Stops(ctx context.Context, p access.Principal) (bool, error) {
+	if b == nil || p.Anonymous() {
+		return false, nil
+	}
+	_, blocked, err := b.limits(ctx, partiesOf(p))
+	return blocked, err
+}
+
 // Of returns the present boundary of a caller, and when that may change without a report of the
 // source: zero for never. The boundary of an anonymous caller does not change. If the caller's
 // client is blocked, what the caller runs has ended when Of returns.
