@@ -110,8 +110,8 @@ func (rs *Resources) neighbours(f func(a, b *Resource)) {
 	}
 }
 
-// Shadowed returns the resources of an adopted server that match URIs which other ones of it answer,
-// and these others. The server itself finds what answers a URI, for each caller alike.
+// Shadowed returns the resources of an adopted server that match URIs which other ones of it
+// answer, and these others. The server itself finds what answers a URI, for each caller alike.
 func (rs *Resources) Shadowed() map[string][]string {
 	direct := map[*Resource][]*Resource{}
 	rs.neighbours(func(a, b *Resource) {

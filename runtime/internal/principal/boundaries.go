@@ -457,7 +457,7 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
 	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
-	for _, err := range bad {
+	for _, err := range append(bad, b.alone(one)...) {
 		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}
 	return func(k access.Kind, rule access.Rule) bool {

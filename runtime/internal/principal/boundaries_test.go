@@ -213,11 +213,11 @@ func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", items, got, want)
 		}
-		if errs := b.Check(boundary.Party{}, one); (len(errs) > 0) != (got != items) {
+		if errs := b.alone(one); (len(errs) > 0) != (got != items) {
 			t.Errorf("%s: %v", items, errs)
 		}
 	}
-	err = errors.Join(b.Check(boundary.Party{}, boundary.Boundary{Items: []string{"resource:doc://{+path}"}})...)
+	err = errors.Join(b.alone(boundary.Boundary{Items: []string{"resource:doc://{+path}"}})...)
 	if want := `the item "resource:doc://{+path}" matches URIs that doc://7 of the adopted server answers: ` +
 		"add resource:doc://7 to the items, or remove this item"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

@@ -29,7 +29,7 @@ func (b *Boundaries) check() error {
 	}
 	var found problems
 	for party, e := range source.All() {
-		for _, err := range b.Check(party, e) {
+		for _, err := range append(b.Check(party, e), b.alone(e)...) {
 			found.add("Options.Access.Boundaries: %s: %w", e.Where, err)
 		}
 		if e.Ended(time.Now()) {
@@ -38,6 +38,23 @@ func (b *Boundaries) check() error {
 		}
 	}
 	return errors.Join(found...)
+}
+
+// alone returns an error for each item that allows nothing without others: see
+// [Boundaries.outside].
+func (b *Boundaries) alone(e boundary.Boundary) (found []error) {
+	items, _ := boundaryitem.NewSet(e.Items, b.Catalogs)
+	for _, text := range e.Items {
+		item, err := boundaryitem.Parse(text)
+		if err != nil || item.Kind != boundaryitem.Resource && item.Kind != boundaryitem.Skill {
+			continue
+		}
+		if others := b.outside(items, item.Name); len(others) > 0 {
+			found = append(found, fmt.Errorf("the item %q matches URIs that %s of the adopted server "+
+				"answers: add resource:%[2]s to the items, or remove this item", text, others[0]))
+		}
+	}
+	return found
 }
 
 // watchRegistration logs a warning of each issuer by which a client can register again and so lose
@@ -78,16 +95,15 @@ func (b *Boundaries) Check(party boundary.Party, e boundary.Boundary) (found []e
 		}
 	}
 	if !boundaryitem.IsAll(e.Items) {
-		items, _ := boundaryitem.NewSet(e.Items, b.Catalogs)
 		for _, text := range e.Items {
-			bad(b.checkItem(text, items))
+			bad(b.checkItem(text))
 		}
 	}
 	return found
 }
 
-// checkItem returns an error for an item that the server does not have, or that needs another one.
-func (b *Boundaries) checkItem(text string, items boundaryitem.Set) error {
+// checkItem returns an error for an item that the server does not have.
+func (b *Boundaries) checkItem(text string) error {
 	item, err := boundaryitem.Parse(text)
 	if err != nil {
 		return err
@@ -103,10 +119,6 @@ func (b *Boundaries) checkItem(text string, items boundaryitem.Set) error {
 		return absent(ok, text, item.Name, "prompt", names)
 	case boundaryitem.Resource, boundaryitem.Skill:
 		ok := known(access.Resources, item.Name)
-		if others := b.outside(items, item.Name); ok && len(others) > 0 {
-			return fmt.Errorf("the item %q matches URIs that %s of the adopted server answers: add "+
-				"resource:%[2]s to the items, or remove this item", text, others[0])
-		}
 		return absent(ok, text, item.Name, "resource, or URI template as its author wrote it,", names)
 	case boundaryitem.Catalog:
 		if _, ok := b.Catalogs[item.Name]; ok {
