@@ -223,3 +223,30 @@ func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// shelf is a source that has a catalog of its own.
+type shelf struct{ fence }
+
+func (*shelf) HasCatalog(item string) bool { return item == "catalog:17" }
+
+// Only a source with catalogs of its own takes one by its id.
+func TestItemsNameCatalogsOfTheirSource(t *testing.T) {
+	for source, want := range map[boundary.Source]string{
+		&shelf{}: "and no active global catalog of the store by its id", &fence{}: "(//mcp:tool catalog=):",
+	} {
+		b, err := NewBoundaries(BoundariesConfig{Source: source, Log: slog.New(slog.DiscardHandler),
+			Table: access.NewTable(access.Rule{Tool: "a", Public: true})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(item string) error {
+			return errors.Join(b.Check(boundary.Party{}, boundary.Boundary{Items: []string{item}})...)
+		}
+		if _, has := source.(*shelf); (check("catalog:17") == nil) != has {
+			t.Errorf("%T: %v", source, check("catalog:17"))
+		}
+		if err := check("catalog:18"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v", source, err)
+		}
+	}
+}

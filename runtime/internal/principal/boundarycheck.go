@@ -124,10 +124,17 @@ func (b *Boundaries) checkItem(text string) error {
 		if _, ok := b.Catalogs[item.Name]; ok {
 			return nil
 		}
+		cure := ""
+		if source, ok := b.Source.(interface{ HasCatalog(item string) bool }); ok {
+			if source.HasCatalog(text) {
+				return nil
+			}
+			cure = ", and no active global catalog of the store by its id"
+		}
 		names = slices.Sorted(maps.Keys(b.Catalogs))
-		return fmt.Errorf("the item %q names no catalog that code declares (//mcp:tool catalog=)%s. "+
+		return fmt.Errorf("the item %q names no catalog that code declares (//mcp:tool catalog=)%s%s. "+
 			"A boundary takes no other catalogs: people who may change one could widen the boundary",
-			text, nearest(item.Name, names))
+			text, cure, nearest(item.Name, names))
 	}
 	if name, ok := b.Aliases[item.Name]; ok {
 		return fmt.Errorf("the item %q has an alias: write tool:%s", text, name)
