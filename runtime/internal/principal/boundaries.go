@@ -127,7 +127,7 @@ type BoundariesConfig struct {
 	ReadOnly access.Set          // the tools that are marked readonly
 	Catalogs map[string][]string // the tools of the catalogs that code declares
 	Aliases  map[string]string   // of tools, for errors
-	Shadowed map[string][]string // resources of an adopted server, and those that answer in their place
+	Shadowed map[string][]string // adopted resources, and those that answer for them
 	Issuers  []string            // those of the identity source; nil if they are not known
 	Identity identity.Source     // nil if there is none
 	Pool     *worker.Pool
