@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -395,4 +396,53 @@ type failingBoundaries struct{}
 
 func (failingBoundaries) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool, error) {
 	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}, true, errors.New("no")
+}
+
+// A resource outside of a boundary answers no URI that one inside matches, by each combination of
+// three resources that match the same URI: the first one inside answers and notifies.
+func TestResourceInsideABoundaryAnswersInPlaceOfOneOutside(t *testing.T) {
+	uris := []string{"doc://7", "doc://{+path}", "doc://{id}"} // in the order of their answers
+	g := toolset.Generated{Package: "example.com/docs", Table: access.Table{Roles: access.DefaultRoles()},
+		Server: toolset.ServerInfo{Name: "docs", Version: "1"}}
+	for _, uri := range uris {
+		r := toolset.Resource{URI: uri, Name: uri, Subscribe: true,
+			Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
+				return toolset.ResourceText(uri, nil)
+			}}
+		if _, name, ok := strings.Cut(strings.TrimSuffix(uri, "}"), "{"); ok {
+			r.Variables = []toolset.Variable{{Name: strings.TrimPrefix(name, "+")}}
+		}
+		g.Resources = append(g.Resources, r)
+		g.Table.Resources = append(g.Table.Resources, access.Rule{Resource: uri, Authenticated: true})
+	}
+	for inside := range 1 << len(uris) {
+		want, items := "", ""
+		for i, uri := range uris {
+			if inside&(1<<i) != 0 {
+				items += `"resource:` + uri + `",`
+				want = cmp.Or(want, uri)
+			}
+		}
+		server, err := runtime.New(runtime.Options{Identity: mcptest.Identities{},
+			Access: runtime.AccessOptions{Boundaries: boundaryFile(t,
+				`boundaries: [{issuer: "", client: agent, roles: "*", items: [`+items+`]}]`)}},
+			toolset.NewToolset(g))
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := mcptest.As(t, server, access.Principal{Subject: "ada", Client: "agent"},
+			"2025-11-25")
+		res, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "doc://7"})
+		got := ""
+		if err == nil {
+			got = res.Contents[0].Text
+		}
+		if got != want {
+			t.Errorf("with %s inside, %q answers: %v", items, got, err)
+		}
+		err = session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://7"})
+		if (err == nil) != (want != "") {
+			t.Errorf("with %s inside, a subscription: %v", items, err)
+		}
+	}
 }

@@ -193,7 +193,16 @@ func (s *Server) build(server *mcp.Server) error {
 		go s.catalogs.Follow(s.closing, s.changes.RecheckSwitches, s.changes.RecheckCatalogs)
 	}
 	if s.boundaries != nil {
-		go s.boundaries.Follow(s.closing, s.changes.RecheckBoundaries)
+		changed := make(chan struct{}, 1)
+		changed <- struct{}{} // clients may have been blocked while no server ran
+		go s.cancelBlocked(changed)
+		go s.boundaries.Follow(s.closing, func(concerns func(access.Principal) bool) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+			s.changes.RecheckBoundaries(concerns)
+		})
 	}
 	if opts.Protocol.ResourceUpdates != nil && s.updates != nil {
 		go s.followUpdates()
@@ -370,7 +379,8 @@ func (s *Server) buildDiscovery() error {
 	}
 	if s.haveUpdates() {
 		s.updates = discovery.NewUpdates(discovery.UpdatesConfig{
-			Policy: s.policy, Host: s.host, Boundaries: s.boundaries, Log: opts.Logger})
+			Host: s.host, Boundaries: s.boundaries, Log: opts.Logger,
+			MayFollow: func(p access.Principal, uri string) bool { return s.guard.MayFollow(p, uri) }})
 	}
 	return s.catalogs.Start(s.closing)
 }
@@ -391,8 +401,9 @@ func (s *Server) buildBoundaries() (err error) {
 	}
 	s.boundaries, err = principal.NewBoundaries(principal.BoundariesConfig{
 		Source: opts.Boundaries, Optional: opts.BoundariesOptional, Table: s.table,
-		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases, Issuers: issuers,
-		Identity: s.opts.Identity, Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
+		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases,
+		Shadowed: s.resources.Shadowed(), Issuers: issuers, Identity: s.opts.Identity,
+		Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
 	return err
 }
 

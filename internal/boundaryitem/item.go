@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
-	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
 // Kind is the kind of an [Item], as it is written.
@@ -31,8 +30,8 @@ const All = "*"
 // IsAll reports whether a list of roles or items is [All].
 func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
 
-// Find returns the most specific boundary of a party in a list of boundaries, as boundary.Source has
-// it.
+// Find returns the most specific boundary of a party in a list of boundaries, as boundary.Source
+// has it.
 func Find[P ~struct{ Issuer, Client, Subject, Actor string }, B any](list map[P]B, p P) (
 	B, bool) {
 	type party struct{ Issuer, Client, Subject, Actor string }
@@ -134,8 +133,6 @@ type Set struct {
 	all    bool
 	whole  map[Item]bool     // without arguments
 	values map[Item][]string // by tool and argument, and without an argument for each such tool
-
-	templates []uritemplate.Template // of resources; those without variables too
 }
 
 // NewSet returns the set of items. catalogs are the tools of the catalogs that code declares. bad
@@ -160,9 +157,6 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 			}
 		case item.Kind == Resource, item.Kind == Skill:
 			s.whole[Item{Kind: Resource, Name: item.Name}] = true
-			if t, err := uritemplate.Parse(item.Name); err == nil {
-				s.templates = append(s.templates, t)
-			}
 		default:
 			s.whole[item] = true
 		}
@@ -174,7 +168,7 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 func (s Set) Has(k Kind, name string) bool {
 	item := Item{Kind: k, Name: name}
 	_, some := s.values[item]
-	return s.all || some || s.whole[item] || k == Resource && isWithin(name, s.templates)
+	return s.all || some || s.whole[item]
 }
 
 // HasValue reports whether the set has a tool with a value of an argument.
@@ -185,20 +179,4 @@ func (s Set) HasValue(tool, argument, value string) bool {
 	}
 	named, chosen := s.values[Item{Kind: Tool, Name: tool, Argument: argument}]
 	return s.Has(Tool, tool) && (!chosen || slices.Contains(named, value))
-}
-
-// isWithin reports whether all URIs of a resource match templates of a boundary. Such a resource is
-// inside: otherwise its URIs would be those of no resource, which shows that it exists.
-func isWithin(uri string, templates []uritemplate.Template) bool {
-	t, err := uritemplate.Parse(uri)
-	if err != nil {
-		return false
-	}
-	var overlapping []uritemplate.Template
-	for _, other := range templates {
-		if uritemplate.Overlap(t, other) {
-			overlapping = append(overlapping, other)
-		}
-	}
-	return len(overlapping) > 0 && !uritemplate.Beyond(t, overlapping...)
 }

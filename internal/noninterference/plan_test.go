@@ -1,6 +1,7 @@
 package noninterference
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -262,18 +263,44 @@ func drawPlan(t *rapid.T) plan {
 			}
 		}
 	}
+	p.equalRules()
 	return p
 }
 
-// overlapsBoundary reports whether a resource outside of the boundary overlaps with another one.
-func (p plan) overlapsBoundary() bool {
-	outside := func(i item) bool {
-		return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
-	}
+// equalRules gives resources outside of the boundary the rules of those inside that match a URI of
+// them: others do not start.
+func (p plan) equalRules() {
 	for _, i := range p.Items {
 		for _, other := range p.Items {
-			if i.Kind == access.Resources && other.Kind == i.Kind && outside(i) != outside(other) &&
-				(matches(i.Name, uri(other.Name)) || matches(other.Name, uri(i.Name))) {
+			if !i.outside() || other.outside() || !i.overlaps(other) {
+				continue
+			}
+			for w, f := range i.Forms {
+				if of := cmp.Or(other.Forms[w], other.Forms[1-w]); f != nil {
+					f.Rule = of.Rule
+					f.Rule.Resource = i.Name
+				}
+			}
+		}
+	}
+}
+
+func (i item) outside() bool {
+	return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
+}
+
+// overlaps reports whether one URI may mean two resources.
+func (i item) overlaps(other item) bool {
+	return i.Kind == access.Resources && other.Kind == i.Kind &&
+		(matches(i.Name, uri(other.Name)) || matches(other.Name, uri(i.Name)))
+}
+
+// shadowsOutside reports whether an adopted server has a resource outside of the boundary and one
+// inside that match the same URI: the server itself chooses between them.
+func (p plan) shadowsOutside() bool {
+	for _, i := range p.Items {
+		for _, other := range p.Items {
+			if p.own(i) && p.own(other) && i.outside() && !other.outside() && i.overlaps(other) {
 				return true
 			}
 		}

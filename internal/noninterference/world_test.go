@@ -60,9 +60,9 @@ type world struct {
 }
 
 // newWorld starts a server. It returns nil for one that New refuses for its overlapping templates,
-// and for a boundary that excludes a part of the URIs of a template.
+// and for a boundary that New refuses for those of an adopted server, if the boundary is fixed.
 func newWorld(t *testing.T, p plan, which int) *world {
-	if p.overlapsBoundary() {
+	if p.shadowsOutside() {
 		return nil
 	}
 	w := &world{plan: p, which: which, off: map[string]bool{}, excluded: map[string]bool{},

@@ -28,6 +28,7 @@ type Boundary struct {
 	//	resource:URI              a URI, or a URI template as its author wrote it
 	//	skill:URI                 a skill
 	//	catalog:NAME              the tools of a catalog that code declares
+	//	catalog:17                in a store, the tools of the global catalog with this id
 	//
 	// Of an argument that some items of a tool name, the values of these items are allowed. Arguments
 	// that no item names have all their values.

@@ -64,6 +64,25 @@ func TestTaskIsKeptForItsOwnerAlone(t *testing.T) {
 	})
 }
 
+func TestOwnersAreThoseOfTasksThatHaveNotEnded(t *testing.T) {
+	stores(t, func(t *testing.T, a, b task.Store) {
+		ctx, by := t.Context(), bob
+		by.ActorIssuer, by.Actor = "https://id.example", "bot"
+		waits, ended := newTask(by, "waits"), newTask(bob, "ended")
+		waits.Status, waits.Run = task.InputRequired, ""
+		ended.Status, ended.Run = task.Completed, ""
+		for _, r := range []task.Record{newTask(bob, "works"), waits, ended} {
+			if err := a.Create(ctx, r, roomy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]task.Owner{"works": bob, "waits": by}
+		if got := must(b.Owners(ctx)); !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
 func TestOwnersWithTheSameColumnsAreApart(t *testing.T) {
 	both(t, func(t *testing.T, url string) {
 		ctx, s := t.Context(), open(t, url).Tasks()

@@ -113,6 +113,9 @@ type Store interface {
 	// Lost returns tasks whose Due is at now or before, expired ones too, up to a number. The caller
 	// changes them, so that the next call returns others.
 	Lost(ctx context.Context, now time.Time, most int) ([]Record, error)
+	// Owners returns the owners of the tasks that have a Due, by the IDs of the tasks. The server
+	// calls it when a client may have been blocked.
+	Owners(ctx context.Context) (map[string]Owner, error)
 	// Purge deletes the tasks that have expired and have no Due.
 	Purge(ctx context.Context, now time.Time) error
 }

@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +52,7 @@ type Source struct {
 type database interface {
 	Revision(ctx context.Context) (store.Revision, error)
 	AllBounds(ctx context.Context) ([]store.Bound, error)
+	GlobalTools(ctx context.Context) (map[int64][]string, error)
 	Changes(ctx context.Context) <-chan storechange.Change
 	SawClients(ctx context.Context, clients []store.SeenClient) error
 }
@@ -57,9 +61,10 @@ type database interface {
 type kept struct {
 	at     store.Revision
 	of     map[boundary.Party]boundary.Boundary
-	until  time.Time // they do not count from then on
-	counts bool      // whether they counted when the store was last read
-	err    error     // of the last read
+	global map[int64][]string // tools, by the ids of catalogs
+	until  time.Time          // they do not count from then on
+	counts bool               // whether they counted when the store was last read
+	err    error              // of the last read
 }
 
 // New returns a source over a store, and reads the boundaries. If that fails, Boundary returns
@@ -110,7 +115,8 @@ func (s *Source) follow(ctx context.Context, looking time.Duration) {
 				s.kept.Store(&ended)
 				return
 			}
-			if c.Kind == storechange.Everything || c.Kind == storechange.Boundary {
+			if slices.Contains([]storechange.Kind{storechange.Everything, storechange.Boundary,
+				storechange.Catalog}, c.Kind) {
 				s.look(ctx)
 			}
 		case <-tick.C:
@@ -128,10 +134,10 @@ func (s *Source) look(ctx context.Context) {
 	var at store.Revision
 	if at, now.err = s.from.Revision(ctx); now.err == nil && (at != before.at || before.of == nil) {
 		now.at = at
-		now.of, now.err = s.read(ctx)
+		now.of, now.global, now.err = s.read(ctx)
 	}
 	if now.err != nil { // the kept ones stay
-		now.at, now.of = before.at, before.of
+		now.at, now.of, now.global = before.at, before.of, before.global
 	} else {
 		now.until = began.Add(maxAge)
 	}
@@ -145,13 +151,48 @@ func (s *Source) look(ctx context.Context) {
 	}
 }
 
-func (s *Source) read(ctx context.Context) (map[boundary.Party]boundary.Boundary, error) {
+func (s *Source) read(ctx context.Context) (map[boundary.Party]boundary.Boundary,
+	map[int64][]string, error) {
+	global, err := s.from.GlobalTools(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	all, err := s.from.AllBounds(ctx)
 	of := make(map[boundary.Party]boundary.Boundary, len(all))
 	for _, b := range all {
+		b.Boundary.Items = expand(b.Boundary.Items, global)
 		of[b.Party] = b.Boundary
 	}
-	return of, err
+	return of, global, err
+}
+
+// expand returns items with the tools of global catalogs in place of their ids. An id of another
+// catalog has no tools.
+func expand(items []string, global map[int64][]string) (expanded []string) {
+	for _, text := range items {
+		id, ok := idOf(text)
+		if !ok {
+			expanded = append(expanded, text)
+		}
+		for _, tool := range global[id] {
+			expanded = append(expanded, "tool:"+tool)
+		}
+	}
+	return expanded
+}
+
+// idOf returns the id of the catalog that an item names by it.
+func idOf(item string) (int64, bool) {
+	name, ok := strings.CutPrefix(item, "catalog:")
+	id, err := strconv.ParseInt(name, 10, 64)
+	return id, ok && err == nil
+}
+
+// HasCatalog reports whether an item names an active global catalog of the store by its id.
+func (s *Source) HasCatalog(item string) bool {
+	id, ok := idOf(item)
+	_, has := s.kept.Load().global[id]
+	return ok && has
 }
 
 // differences returns the parties whose boundaries differ.

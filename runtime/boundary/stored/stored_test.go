@@ -547,3 +547,43 @@ func BenchmarkDecision(b *testing.B) {
 		}
 	})
 }
+
+// The boundary has the tools that an active global catalog has at present. A catalog of an
+// organization adds none, and neither does one that does not exist.
+func TestBoundaryHasTheToolsOfAGlobalCatalog(t *testing.T) {
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := t.Context(), open(t, engine(t))
+			org := must(s.CreateOrg(ctx, "acme", ada))
+			of := must(s.CreateCatalog(ctx, store.InOrg(org.ID), "own", "", true, ada))
+			must(s.AddEntry(ctx, store.InOrg(org.ID), of.ID, "secret", "", ada))
+			kit := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, ada))
+			must(s.CreateBound(ctx, agent, boundary.Boundary{Items: []string{"tool:own",
+				fmt.Sprint("catalog:", kit.ID), fmt.Sprint("catalog:", of.ID), "catalog:999", "catalog:kit"}}, ada))
+			source := stored.New(s)
+			changes := source.Changes(ctx)
+			want := func(step string, want ...string) {
+				t.Helper()
+				for {
+					b, _, err := source.Boundary(ctx, agent)
+					if err == nil && slices.Equal(b.Items, want) {
+						return
+					}
+					t.Logf("%s: %q, %v", step, b.Items, err)
+					next(t, changes)
+				}
+			}
+			want("without entries", "tool:own", "catalog:kit")
+			must(s.AddEntry(ctx, store.Global, kit.ID, "look", "", ada))
+			want("with an entry", "tool:own", "tool:look", "catalog:kit")
+			for item, has := range map[string]bool{fmt.Sprint("catalog:", kit.ID): true, "catalog:kit": false,
+				fmt.Sprint("catalog:", of.ID): false, "catalog:999": false, fmt.Sprint("tool:", kit.ID): false} {
+				if source.HasCatalog(item) != has {
+					t.Errorf("%s: %t", item, !has)
+				}
+			}
+			must(s.UpdateCatalog(ctx, store.Global, kit.ID, 1, store.CatalogPatch{Active: new(bool)}, ada))
+			want("that is not active", "tool:own", "catalog:kit")
+		})
+	}
+}

@@ -223,7 +223,7 @@ func TestMethodsOfOtherVersionsAreUnknown(t *testing.T) {
 				served(t, g)
 				//lint:ignore SA1019 clients of the versions with sessions set levels
 				g.Capabilities.Logging = &mcp.LoggingCapabilities{}
-				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy})
+				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{MayFollow: g.MayFollow})
 				m.Method, m.Params, m.Version = method, nil, version
 			}, answering(Answer{Result: &wire.Empty{}}))
 			others := older

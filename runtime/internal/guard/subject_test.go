@@ -297,7 +297,7 @@ func TestListenRequestIsRecordedForItsResources(t *testing.T) {
 					return errors.New("full")
 				})
 			}
-			g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy, Log: g.Log})
+			g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{MayFollow: g.MayFollow, Log: g.Log})
 			m.Method, m.Params = "subscriptions/listen", &mcp.SubscriptionsListenParams{
 				Notifications: &test.sent}
 		}, func(_ context.Context, m *Message) (Answer, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -358,6 +359,9 @@ func (g *Guard) endTask(ctx context.Context, m *Message, run *tasks.Run, out tas
 			out = internalFailure()
 		}
 		err = run.End(patience, out)
+		if err == nil && out.Status == task.InputRequired && m.Blocked() {
+			err = g.CancelBlocked(patience)
+		}
 	}
 	if err != nil {
 		g.Log.ErrorContext(ctx, "the outcome of a task could not be kept", m.IDs(), "error", err)
@@ -365,6 +369,15 @@ func (g *Guard) endTask(ctx context.Context, m *Message, run *tasks.Run, out tas
 	if out.Status != task.InputRequired && m.event.Failure != "" {
 		g.logFailed(ctx, m, nil)
 	}
+}
+
+// CancelBlocked cancels the tasks that wait for input of clients that are blocked.
+func (g *Guard) CancelBlocked(ctx context.Context) error {
+	return g.Tasks.CancelWaiting(ctx, principal.ErrBlocked,
+		func(ctx context.Context, o task.Owner) (bool, error) {
+			return g.Rights.Boundaries.Stops(ctx, access.Principal{Issuer: o.Issuer, Subject: o.Subject,
+				Client: o.Client, Actor: access.Actor{Issuer: o.ActorIssuer, Subject: o.Actor}})
+		})
 }
 
 // TaskLost records the end of a task whose run has died with its server.
@@ -474,7 +487,7 @@ func (g *Guard) cancelTask(ctx context.Context, m *Message, _ Next) (Answer, err
 		return Answer{}, err
 	}
 	return Answer{Encoded: wire.Acknowledgement(),
-		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found) }}, nil
+		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found, tasks.ErrCancelled) }}, nil
 }
 
 // updateTask is tasks/update.

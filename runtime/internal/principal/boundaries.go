@@ -127,6 +127,7 @@ type BoundariesConfig struct {
 	ReadOnly access.Set          // the tools that are marked readonly
 	Catalogs map[string][]string // the tools of the catalogs that code declares
 	Aliases  map[string]string   // of tools, for errors
+	Shadowed map[string][]string // adopted resources, and those that answer for them
 	Issuers  []string            // those of the identity source; nil if they are not known
 	Identity identity.Source     // nil if there is none
 	Pool     *worker.Pool
@@ -193,6 +194,16 @@ func (b *Boundaries) Blocks(ctx context.Context, client boundary.Party) bool {
 	}
 	_, blocked, err := b.limits(ctx, parties{client: client})
 	return blocked || err != nil
+}
+
+// Stops reports whether the client or the actor of a caller is blocked. Then what the caller runs
+// has ended when Stops returns. b may be nil.
+func (b *Boundaries) Stops(ctx context.Context, p access.Principal) (bool, error) {
+	if b == nil || p.Anonymous() {
+		return false, nil
+	}
+	_, blocked, err := b.limits(ctx, partiesOf(p))
+	return blocked, err
 }
 
 // Of returns the present boundary of a caller, and when that may change without a report of the
@@ -465,7 +476,7 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
 	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
-	for _, err := range bad {
+	for _, err := range append(bad, b.alone(one)...) {
 		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}
 	return func(k access.Kind, rule access.Rule) bool {
@@ -479,6 +490,16 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 		case k == access.Prompts:
 			return items.Has(boundaryitem.Prompt, rule.Prompt)
 		}
-		return items.Has(boundaryitem.Resource, rule.Resource)
+		return items.Has(boundaryitem.Resource, rule.Resource) &&
+			len(b.outside(items, rule.Resource)) == 0
 	}
+}
+
+// outside returns the resources that a set of items lacks, of those that answer URIs of a resource
+// of an adopted server. Without them, these URIs would be unknown to the client, which shows that
+// something else answers them.
+func (b *Boundaries) outside(items boundaryitem.Set, resource string) []string {
+	return slices.DeleteFunc(slices.Clone(b.Shadowed[resource]), func(other string) bool {
+		return items.Has(boundaryitem.Resource, other)
+	})
 }

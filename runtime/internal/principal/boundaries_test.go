@@ -183,35 +183,70 @@ func TestChangesConcernTheirCallers(t *testing.T) {
 	}
 }
 
-// A resource that only has URIs of allowed templates is inside: without it, the client can read
-// these URIs. A resource with a further URI is outside.
-func TestResourcesWithinAllowedTemplatesAreInside(t *testing.T) {
-	uris := []string{"doc://7", "doc://{+path}", "doc://{id}", "rows://a/{id}", "rows://{table}/{id}"}
+// An adopted server finds what answers a URI. A resource whose URIs another one answers is inside
+// with the other one alone: otherwise an unknown URI of it shows that something answers the URI.
+func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 	var table access.Table
-	for _, uri := range uris {
+	for _, uri := range []string{"doc://7", "doc://{+path}", "doc://{id}"} {
 		table.Resources = append(table.Resources, access.Rule{Resource: uri, Public: true})
 	}
+	b, err := NewBoundaries(BoundariesConfig{Source: &fence{}, Table: table,
+		Log: slog.New(slog.DiscardHandler), Shadowed: map[string][]string{
+			"doc://{+path}": {"doc://7"}, "doc://{id}": {"doc://7", "doc://{+path}"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for items, want := range map[string]string{
-		"doc://{id}":              "doc://7 doc://{id}",
-		"doc://7":                 "doc://7",
-		"doc://{+path}":           "doc://7 doc://{+path} doc://{id}",
-		"rows://{table}/{id}":     "rows://a/{id} rows://{table}/{id}",
-		"rows://a/{id}":           "rows://a/{id}",
-		"doc://7 rows://a/{id}":   "doc://7 rows://a/{id}",
-		"other://{id} rows://{x}": "",
+		"doc://7":                          "doc://7",
+		"doc://{+path}":                    "",
+		"doc://{id} doc://{+path}":         "",
+		"doc://7 doc://{+path}":            "doc://7 doc://{+path}",
+		"doc://7 doc://{id}":               "doc://7",
+		"doc://7 doc://{+path} doc://{id}": "doc://7 doc://{+path} doc://{id}",
 	} {
-		b, err := NewBoundaries(BoundariesConfig{Source: &fence{}, Table: table,
-			Log: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
 		one := boundary.Boundary{Roles: []string{"*"}}
 		for uri := range strings.FieldsSeq(items) {
 			one.Items = append(one.Items, "resource:"+uri)
 		}
 		p := access.Principal{Subject: "ada", Bounds: b.compile(limits{boundaries: []boundary.Boundary{one}})}
-		if got := strings.Join(table.Of(access.Resources).Visible(p).Names(), " "); got != want {
+		got := strings.Join(table.Of(access.Resources).Visible(p).Names(), " ")
+		if got != want {
 			t.Errorf("%s: %s, want %s", items, got, want)
+		}
+		if errs := b.alone(one); (len(errs) > 0) != (got != items) {
+			t.Errorf("%s: %v", items, errs)
+		}
+	}
+	err = errors.Join(b.alone(boundary.Boundary{Items: []string{"resource:doc://{+path}"}})...)
+	if want := `the item "resource:doc://{+path}" matches URIs that doc://7 of the adopted server answers: ` +
+		"add resource:doc://7 to the items, or remove this item"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// shelf is a source that has a catalog of its own.
+type shelf struct{ fence }
+
+func (*shelf) HasCatalog(item string) bool { return item == "catalog:17" }
+
+// Only a source with catalogs of its own takes one by its id.
+func TestItemsNameCatalogsOfTheirSource(t *testing.T) {
+	for source, want := range map[boundary.Source]string{
+		&shelf{}: "and no active global catalog of the store by its id", &fence{}: "(//mcp:tool catalog=):",
+	} {
+		b, err := NewBoundaries(BoundariesConfig{Source: source, Log: slog.New(slog.DiscardHandler),
+			Table: access.NewTable(access.Rule{Tool: "a", Public: true})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(item string) error {
+			return errors.Join(b.Check(boundary.Party{}, boundary.Boundary{Items: []string{item}})...)
+		}
+		if _, has := source.(*shelf); (check("catalog:17") == nil) != has {
+			t.Errorf("%T: %v", source, check("catalog:17"))
+		}
+		if err := check("catalog:18"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%T: %v", source, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (b *Boundaries) check() error {
 	}
 	var found problems
 	for party, e := range source.All() {
-		for _, err := range b.Check(party, e) {
+		for _, err := range append(b.Check(party, e), b.alone(e)...) {
 			found.add("Options.Access.Boundaries: %s: %w", e.Where, err)
 		}
 		if e.Ended(time.Now()) {
@@ -38,6 +38,23 @@ func (b *Boundaries) check() error {
 		}
 	}
 	return errors.Join(found...)
+}
+
+// alone returns an error for each item that allows nothing without others: see
+// [Boundaries.outside].
+func (b *Boundaries) alone(e boundary.Boundary) (found []error) {
+	items, _ := boundaryitem.NewSet(e.Items, b.Catalogs)
+	for _, text := range e.Items {
+		item, err := boundaryitem.Parse(text)
+		if err != nil || item.Kind != boundaryitem.Resource && item.Kind != boundaryitem.Skill {
+			continue
+		}
+		if others := b.outside(items, item.Name); len(others) > 0 {
+			found = append(found, fmt.Errorf("the item %q matches URIs that %s of the adopted server "+
+				"answers: add resource:%[2]s to the items, or remove this item", text, others[0]))
+		}
+	}
+	return found
 }
 
 // watchRegistration logs a warning of each issuer by which a client can register again and so lose
@@ -107,10 +124,17 @@ func (b *Boundaries) checkItem(text string) error {
 		if _, ok := b.Catalogs[item.Name]; ok {
 			return nil
 		}
+		cure := ""
+		if source, ok := b.Source.(interface{ HasCatalog(item string) bool }); ok {
+			if source.HasCatalog(text) {
+				return nil
+			}
+			cure = ", and no active global catalog of the store by its id"
+		}
 		names = slices.Sorted(maps.Keys(b.Catalogs))
-		return fmt.Errorf("the item %q names no catalog that code declares (//mcp:tool catalog=)%s. "+
+		return fmt.Errorf("the item %q names no catalog that code declares (//mcp:tool catalog=)%s%s. "+
 			"A boundary takes no other catalogs: people who may change one could widen the boundary",
-			text, nearest(item.Name, names))
+			text, cure, nearest(item.Name, names))
 	}
 	if name, ok := b.Aliases[item.Name]; ok {
 		return fmt.Errorf("the item %q has an alias: write tool:%s", text, name)
