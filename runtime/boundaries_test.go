@@ -346,6 +346,26 @@ func TestBlockedClientsBesideMCP(t *testing.T) {
 	}
 }
 
+// A handler may compare the names of roles. It gets those that count within the boundary.
+func TestHandlersGetTheRolesWithinTheBoundary(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	for roles, want := range map[string]string{"[Member]": "Member", "[Admin]": "Admin", "[]": "",
+		`"*"`: "Admin"} {
+		s := newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{
+			Boundaries: boundaryFile(t, `boundaries: [{issuer: i, client: agent, items: "*", roles: `+
+				roles+`}]`)}},
+			oneTool("roles", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				p, _ := runtime.Caller(ctx)
+				return toolset.Result{Out: strings.Join(p.Roles, " "), HasOut: true}, nil
+			}))
+		session := connectIO(t, s, agent, "2025-11-25")
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "roles"})
+		if err != nil || mcptest.Text(result) != `{"result":"`+want+`"}` {
+			t.Errorf("%s: %s, %v, want %q", roles, mcptest.Text(result), err, want)
+		}
+	}
+}
+
 // A source that does not answer denies: its own principal does not widen what it returned.
 func TestPrincipalsOwnBoundsDoNotCount(t *testing.T) {
 	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
