@@ -28,8 +28,9 @@ type Claims struct {
 	// Empty takes the string as one name: "Network Admin" does not name Admin.
 	RolesSeparator string
 	// RolesOrg is the organization whose roles count: a key of a claim of Roles counts only if its
-	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. It
-	// needs RoleNames. Empty takes the roles of every organization.
+	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. A
+	// string or a list has no organization, and counts as nothing. RolesOrg needs RoleNames. Empty
+	// takes the roles of every organization.
 	RolesOrg string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or "scp" if that is missing or empty.

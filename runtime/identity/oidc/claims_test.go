@@ -103,6 +103,12 @@ func TestRolesAreMapped(t *testing.T) {
 				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
 		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": true}}, nil},
+		"a name without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", "op"}, nil},
+		"names without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", []string{"op", "boss"}}, nil},
+		"separated names without an organization": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: names, RolesOrg: "7", RolesSeparator: " "}, []any{"role", "op boss"}, nil},
 		"separated": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesSeparator: ", "},
 			[]any{"role", "op, boss, x, "}, []string{"Member", "Admin"}},
 		"a list with separators": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
@@ -163,6 +169,8 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	keys := maps.Clone(texts) // with RoleNames, keys are read
 	maps.Copy(keys, values{`{"Admin":true}`: false, `{}`: false, `{"a":false,"b":{"c":1}}`: false,
 		`{"a":1e99}`: true, `{"a":true,"b":"true"}`: true, `{"a":null}`: true})
+	organized := values{`{"Admin":{"7":"x"}}`: false, `{}`: false, `null`: false, `[]`: false,
+		`""`: false, `"a"`: true, `["a"]`: true, `1e99`: true}
 	clients := values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true, `{"a":true}`: true}
 	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
 		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
@@ -174,13 +182,17 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
 		"azp": {"azp", clients}, "cid": {"cid", clients}, "appid": {"appid", clients},
 		"other": {"other", values{`1e99`: false, `{}`: false}}, "k": {"k", keys},
+		"one": {"one", organized},
 	} {
 		for value, logged := range test.values {
 			var log strings.Builder
 			configured := configured
-			if claim == "k" {
-				configured.Roles, configured.RoleNames = []string{"k"}, map[string]string{"Admin": "Admin",
+			if claim == "k" || claim == "one" {
+				configured.Roles, configured.RoleNames = []string{claim}, map[string]string{"Admin": "Admin",
 					"a": "a", "b": "b"}
+			}
+			if claim == "one" {
+				configured.RolesOrg = "7"
 			}
 			source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = configured }),
 				func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
