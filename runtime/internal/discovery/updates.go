@@ -235,8 +235,8 @@ func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
 }
 
 func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
-	s := &Subscriber{updates: u, rules: map[string]string{},
-		asCaller: asCaller{caller: info.Principal, expires: info.Expires}}
+	s := &Subscriber{updates: u, rules: map[string]string{}}
+	s.observe(info)
 	s.subscriber = newSubscriber(ctx, info.Session, u.Log, s.notify)
 	return s
 }
@@ -289,14 +289,14 @@ func (s *Subscriber) notify() {
 	u := s.updates
 	for s.ctx.Err() == nil {
 		u.mu.Lock()
-		batch, caller := s.waiting, s.caller
+		batch, caller := s.waiting, s.asCaller
 		if len(batch) == 0 || s.silent() { // Observe sends what is held
 			u.mu.Unlock()
 			return
 		}
 		s.waiting = nil
 		u.mu.Unlock()
-		present, read := caller, time.Time{}
+		present, read := caller.caller, time.Time{}
 		for i := range batch {
 			if time.Since(read) > permissionsAge {
 				var err error
@@ -317,10 +317,10 @@ func (s *Subscriber) notify() {
 }
 
 // peek returns the caller with the present boundary and permissions.
-func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
-	u := s.updates
+func (s *Subscriber) peek(caller asCaller) (access.Principal, error) {
+	u, p := s.updates, caller.caller
 	if u.Boundaries != nil {
-		p.Bounds, _ = u.Boundaries.Of(s.ctx, p)
+		p.Bounds, _ = u.Boundaries.Of(s.ctx, caller.bounded)
 	}
 	if u.Host == nil || p.Anonymous() {
 		return p, nil
@@ -336,13 +336,13 @@ func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 
 // send notifies of a resource if the caller, with its present permissions, may read it. It reports
 // false if the caller is no longer the last one of the client, or its credential has ended.
-func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
+func (s *Subscriber) send(uri string, caller asCaller, present access.Principal) bool {
 	u := s.updates
 	u.mu.Lock()
-	rule, id, last, silent := s.rules[uri], s.id, s.caller, s.silent()
+	rule, id, last, silent := s.rules[uri], s.id, s.asCaller, s.silent()
 	u.mu.Unlock()
 	switch {
-	case !SameCaller(caller, last), silent:
+	case !caller.isOf(last), silent:
 		return false
 	case rule == "" || !u.Policy.Decide(present, false, access.Resources, rule).Allowed:
 		return true

@@ -58,12 +58,12 @@ func (r Rights) Attach(ctx context.Context, info *request.Info) error {
 // [ErrBlocked].
 func (r Rights) Enter(ctx context.Context,
 	info *request.Info) (_ context.Context, leave func()) {
-	b := r.Boundaries
-	if b == nil || b.fixed || info.Principal.Anonymous() || info.Principal.Bounds == b.exempt {
+	b, p := r.Boundaries, info.Bounded()
+	if b == nil || b.fixed || p.Anonymous() || p.Bounds == b.exempt {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	left := b.enter(ctx, info.Principal, func() {
+	left := b.enter(ctx, p, func() {
 		info.Stand(request.Blocked)
 		cancel(ErrBlocked)
 	})
@@ -80,7 +80,7 @@ func (r Rights) Refresh(ctx context.Context,
 	p, held := info.Principal, info.Permissions
 	bounds := p.Bounds
 	if r.Boundaries != nil {
-		bounds, _ = r.Boundaries.Of(ctx, p)
+		bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
 	}
 	if r.Host != nil {
 		p, held = r.Host.Refresh(ctx, info)
