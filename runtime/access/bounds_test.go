@@ -268,7 +268,7 @@ func TestBoundsCountTheSameRolesForOtherLines(t *testing.T) {
 }
 
 // The roles within a boundary have the same rights without the boundary. Each is a role of the
-// caller, or the highest below one that does not count. Without a limit of roles, they do not change.
+// caller, or the highest below one that does not count. If every role counts, they do not change.
 func TestRolesWithinABoundary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRuled(t)
