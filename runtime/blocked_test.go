@@ -19,8 +19,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/task"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // tapped is a response whose bytes can be read while it is written.
@@ -49,6 +51,7 @@ func (w *tapped) text() string {
 // blockPlan is a trace in which a client is blocked.
 type blockPlan struct {
 	memory   bool           // the source only reads memory
+	nobody   bool           // the host has no user of the callers, who count as anonymous
 	changed  boundary.Party // whose boundary blocks the client
 	requests []blockRequest
 }
@@ -63,7 +66,7 @@ var blockKinds = []string{"stream", "listen", "tools/call hold", "tools/call stu
 	"prompts/get", "completion/complete"}
 
 func newBlockPlan(t *rapid.T) (p blockPlan) {
-	p.memory = rapid.Bool().Draw(t, "memory")
+	p.memory, p.nobody = rapid.Bool().Draw(t, "memory"), rapid.Bool().Draw(t, "nobody")
 	p.changed = rapid.SampledFrom([]boundary.Party{{}, {Issuer: "i", Client: "agent"},
 		{Issuer: "i", Client: "*"}, {Issuer: "i", Client: "agent", Subject: "ada"},
 		{Issuer: "a", Actor: "robot"}}).Draw(t, "changed")
@@ -102,6 +105,28 @@ func (s *blockSource) block(changed boundary.Party) {
 	s.changes <- changed
 }
 
+// userless is a host without users.
+type userless struct{}
+
+func (userless) Resolve(context.Context, access.Principal) (capability.User, error) {
+	return capability.User{}, capability.ErrNoUser
+}
+
+func (userless) Capabilities(context.Context, access.Principal) (capability.Set, error) {
+	return capability.Set{}, capability.ErrNoUser
+}
+
+func (userless) MapAction(permission string) (string, error) { return permission, nil }
+
+func makePublic(t access.Table) {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+		rules := t.Of(k).Rules
+		for i, r := range rules {
+			rules[i] = access.Rule{Tool: r.Tool, Prompt: r.Prompt, Resource: r.Resource, Public: true}
+		}
+	}
+}
+
 type inMemory struct{ *blockSource }
 
 func (inMemory) ReadsMemoryOnly() {}
@@ -122,7 +147,13 @@ func (p blockPlan) run(t *testing.T) string {
 	if p.memory {
 		options.Access.Boundaries = inMemory{source}
 	}
-	s := newServer(t, options, scenarioToolsets["script"](world), updating())
+	script, library := scripted(world), updating().Generated()
+	if p.nobody {
+		options.Anonymous, options.Host.Source = true, userless{}
+		makePublic(script.Table)
+		makePublic(library.Table)
+	}
+	s := newServer(t, options, toolset.NewToolset(script), toolset.NewToolset(library))
 	shutDown(t, s)
 	h, ctx := s.Handler(), t.Context()
 	raws := map[string]*raw{}

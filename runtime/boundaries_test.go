@@ -380,6 +380,50 @@ func TestBlockedClientsBesideMCP(t *testing.T) {
 	}
 }
 
+// everyParty is a source that has one boundary for every party, and that does not list it.
+type everyParty boundary.Boundary
+
+func (b everyParty) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool, error) {
+	return boundary.Boundary(b), true, nil
+}
+
+// An item that the server no longer has allows nothing, also if it is a template that the URIs of
+// resources match.
+func TestBoundaryWithAnUnknownTemplateAllowsNothing(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	for item, want := range map[string]bool{"resource:lib://{+x}": false, "skill:lib://{x}": false,
+		"resource:lib://none": false, "resource:lib://hall": true, "skill:lib://hall": true} {
+		s := newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{
+			Boundaries: everyParty{Roles: []string{"*"}, Items: []string{item}}}}, updating())
+		for _, uri := range []string{"lib://hall", "lib://safe", "lib://books/{id}"} {
+			e := s.ExplainOf(t.Context(), agent, access.Resources, uri)
+			if e.Allowed != (want && uri == "lib://hall") {
+				t.Errorf("%s allows %s: %t", item, uri, e.Allowed)
+			}
+		}
+	}
+}
+
+// A handler may compare the names of roles. It gets those that count within the boundary.
+func TestHandlersGetTheRolesWithinTheBoundary(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	for roles, want := range map[string]string{"[Member]": "Member", "[Admin]": "Admin", "[]": "",
+		`"*"`: "Admin"} {
+		s := newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{
+			Boundaries: boundaryFile(t, `boundaries: [{issuer: i, client: agent, items: "*", roles: `+
+				roles+`}]`)}},
+			oneTool("roles", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				p, _ := runtime.Caller(ctx)
+				return toolset.Result{Out: strings.Join(p.Roles, " "), HasOut: true}, nil
+			}))
+		session := connectIO(t, s, agent, "2025-11-25")
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "roles"})
+		if err != nil || mcptest.Text(result) != `{"result":"`+want+`"}` {
+			t.Errorf("%s: %s, %v, want %q", roles, mcptest.Text(result), err, want)
+		}
+	}
+}
+
 // A source that does not answer denies: its own principal does not widen what it returned.
 func TestPrincipalsOwnBoundsDoNotCount(t *testing.T) {
 	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}

@@ -3,18 +3,22 @@ package access
 import (
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 // Bounds are the permission boundary of one client, compiled for the rules of one table: the roles
 // that count for its callers, and one bit for each rule. [Table.Bounds] makes them, and nothing
 // changes them. They fit that table and the tables that Aware and Of make of it. For any other
-// table they allow nothing.
+// table they allow no item. For [Table.Holds] and [Table.Within] of a table with the same order of
+// roles, in whatever lines, the same roles count. For a table with another order, none does.
 //
 // A caller with Bounds may use an item if its rule allows the caller and the Bounds allow the item.
 // Bounds hold for public items too. An item outside of them is unknown to the caller.
 type Bounds struct {
-	roles uint64        // of the order of the table
-	kinds [4]*boundsSet // nil for a kind without rules
+	order *roleorder.Order // of the table
+	roles uint64           // those that count, in order
+	kinds [4]*boundsSet    // nil for a kind without rules
 }
 
 // boundsSet holds the rules of one kind that are inside, by position.
@@ -28,7 +32,8 @@ type boundsSet struct {
 // include. allow reports whether the boundary has an item. It is called for each rule, and not
 // after Bounds has returned. An item is outside as well if none of the roles in its rule counts.
 func (t Table) Bounds(roles []string, allow func(Kind, Rule) bool) *Bounds {
-	b := &Bounds{roles: t.order().Held(t.resolve(roles))}
+	order := t.order()
+	b := &Bounds{order: order, roles: order.Held(t.resolve(roles))}
 	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		if part := t.Of(k); len(part.Rules) > 0 {
 			b.kinds[k] = part.bounds(b.roles, allow)
@@ -93,6 +98,19 @@ func (b *Bounds) Equal(c *Bounds) bool {
 		}
 	}
 	return b.roles == c.roles
+}
+
+// rolesIn returns the roles that count, by the bits of another order.
+func (b *Bounds) rolesIn(other *roleorder.Order) (mask uint64) {
+	if b.order == nil || !b.order.Equal(other) {
+		return 0
+	}
+	for i, name := range b.order.Names() {
+		if b.roles&(1<<i) != 0 {
+			mask |= other.Bit(name)
+		}
+	}
+	return mask
 }
 
 // AppendText appends a text that is equal for two boundaries of one server, or of two replicas of

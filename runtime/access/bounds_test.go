@@ -233,6 +233,71 @@ func TestBoundsOfAnotherTableAllowNothing(t *testing.T) {
 	}
 }
 
+// Parts of one server may have their lines of roles in other orders. In a boundary, the same roles
+// count for the tables of all parts, and none for a table of another server.
+func TestBoundsCountTheSameRolesForOtherLines(t *testing.T) {
+	part := func(pkg string, lines ...[]string) access.Part {
+		return access.Part{Package: pkg, Table: access.Table{
+			Roles: append([][]string{{"Viewer", "Admin"}}, lines...),
+			Rules: []access.Rule{{Tool: pkg, MinRole: []string{"Viewer"}}}}}
+	}
+	a, b := part("a", []string{"Auditor"}, []string{"Support"}), part("b", []string{"Support"},
+		[]string{"Auditor"})
+	server, err := access.Compose(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(access.Kind, access.Rule) bool { return true }
+	p := server.Resolve(access.Principal{Subject: "ada", Roles: []string{"Support", "Auditor"}})
+	p.Bounds = server.Bounds([]string{"Auditor"}, all)
+	for name, table := range map[string]access.Table{"server": server, "a": a.Table, "b": b.Table} {
+		within := table.Within(p)
+		if table.Holds(p, "Support") || !table.Holds(p, "Auditor") ||
+			!slices.Equal(within.Roles, []string{"Auditor"}) {
+			t.Errorf("%s: Support %t, Auditor %t, within %q", name, table.Holds(p, "Support"),
+				table.Holds(p, "Auditor"), within.Roles)
+		}
+	}
+	other := access.Table{Roles: [][]string{{"Support", "Auditor"}}}
+	for _, bounds := range []*access.Bounds{p.Bounds, server.Bounds(server.Hierarchy(), all), {}} {
+		p.Bounds = bounds
+		if other.Holds(p, "Support", "Auditor") || len(other.Within(p).Roles) > 0 {
+			t.Errorf("a boundary of another server lets roles count: %q", other.Within(p).Roles)
+		}
+	}
+}
+
+// The roles within a boundary have the same rights without the boundary. Each is a role of the
+// caller, or the highest below one that does not count. If every role counts, they do not change.
+func TestRolesWithinABoundary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRuled(t)
+		known := slices.Sorted(slices.Values(slices.Concat(r.Roles...)))
+		b := newBoundary(t, r)
+		p := access.Principal{Subject: "ada", Roles: anyRoles(t, append(known, "nobody")),
+			Bounds: r.Bounds(b.roles, b.allow)}
+		within := r.Within(p)
+		if len(closure(r.Roles, b.roles)) == len(slices.Compact(known)) {
+			if !slices.Equal(within.Roles, p.Roles) {
+				t.Fatalf("%q of %q without a limit", within.Roles, p.Roles)
+			}
+			return
+		}
+		_, same := b.bounded(r, p)
+		if got := closure(r.Roles, within.Roles); !slices.Equal(got, same.Roles) {
+			t.Fatalf("%q of %q have the rights of %q, want %q", within.Roles, p.Roles, got, same.Roles)
+		}
+		for _, role := range within.Roles {
+			above := func(other string) bool {
+				return other != role && reaches(r.Roles, []string{other}, []string{role})
+			}
+			if !slices.Contains(p.Roles, role) && slices.ContainsFunc(same.Roles, above) {
+				t.Fatalf("%q of %q: a role above %q counts", within.Roles, p.Roles, role)
+			}
+		}
+	})
+}
+
 // Two boundaries are equal, and have equal texts, if they allow the same.
 func TestBoundsAreEqualIfTheyAllowTheSame(t *testing.T) {
 	table := access.NewTable(access.Rule{Tool: "a", Public: true}, access.Rule{Tool: "b", Public: true},

@@ -56,6 +56,34 @@ func (t Table) Resolve(p Principal) Principal {
 	return p
 }
 
+// Within returns the principal with the roles that count within its Bounds: the roles of its own
+// that count, and the highest of those below its other roles. Handlers get this principal, because
+// they may compare the names.
+func (t Table) Within(p Principal) Principal {
+	if p.Bounds == nil {
+		return p
+	}
+	order := t.order()
+	names := order.Names()
+	if t.counting(p.Bounds) == 1<<len(names)-1 {
+		return p
+	}
+	within, below := t.mask(&p), uint64(0)
+	for i := range names {
+		if within&(1<<i) != 0 {
+			below |= order.BelowAt(i) &^ (1 << i)
+		}
+	}
+	var roles []string
+	for i, name := range names {
+		if within&(1<<i) != 0 && (below&(1<<i) == 0 || slices.Contains(p.Roles, name)) {
+			roles = append(roles, name)
+		}
+	}
+	p.Roles = roles
+	return p
+}
+
 // hierarchyText returns the roles for messages, as in "Viewer < Admin; Auditor < Admin".
 func (t *Table) hierarchyText() string {
 	if t.Roles == nil {
@@ -75,9 +103,17 @@ type held struct {
 // mask returns the roles whose rights a caller has within its boundary.
 func (t *Table) mask(p *Principal) uint64 {
 	if p.Bounds != nil {
-		return t.ownMask(p) & p.Bounds.roles
+		return t.ownMask(p) & t.counting(p.Bounds)
 	}
 	return t.ownMask(p)
+}
+
+// counting returns the roles that count within a boundary.
+func (t *Table) counting(b *Bounds) uint64 {
+	if order := t.order(); order != b.order {
+		return b.rolesIn(order)
+	}
+	return b.roles
 }
 
 // ownMask returns the roles whose rights a caller has. An anonymous caller has none.

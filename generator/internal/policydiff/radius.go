@@ -17,10 +17,11 @@ import (
 type Agents struct {
 	Boundaries []boundaryfile.Entry
 	Sets       [][]string // of roles that one caller has
+	Unbounded  bool       // the file does not exist: no client has a boundary
 }
 
 // Agents returns the agents with these boundaries, and with sets of roles.
-func (b Boundaries) Agents(sets [][]string) Agents { return Agents{b.entries, sets} }
+func (b Boundaries) Agents(sets [][]string) Agents { return Agents{b.entries, sets, b.Missing} }
 
 // Radius is what agents of the callers of one server reach once somebody else controls them.
 type Radius struct {
@@ -333,7 +334,7 @@ func pairs(then, now *server, old, current Agents) (list [][2]Reach) {
 		}
 		if found, ok := (Boundaries{entries: current.Boundaries}).of(e.Party); ok {
 			b = now.reachOf(e.Party, &found)
-		} else if e.Party.Actor != "" { // an actor without a boundary is not limited
+		} else if e.Party.Actor != "" || current.Unbounded { // it is not limited
 			b = now.reachOf(e.Party, &boundaryfile.Boundary{Roles: []string{boundaryitem.All},
 				Items: []string{boundaryitem.All}})
 		}

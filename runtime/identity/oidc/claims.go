@@ -28,8 +28,9 @@ type Claims struct {
 	// Empty takes the string as one name: "Network Admin" does not name Admin.
 	RolesSeparator string
 	// RolesOrg is the organization whose roles count: a key of a claim of Roles counts only if its
-	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. It
-	// needs RoleNames. Empty takes the roles of every organization.
+	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. A
+	// string or a list has no organization, and counts as nothing. RolesOrg needs RoleNames. Empty
+	// takes the roles of every organization.
 	RolesOrg string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or "scp" if that is missing or empty.
@@ -38,7 +39,8 @@ type Claims struct {
 	Groups string
 	// Client is the claim of the OAuth client. Empty is the first that is not empty of "client_id"
 	// (RFC 8693, section 4.3), "azp", "cid" and "appid". A token in which two of them name different
-	// clients is then refused, because the two may have different boundaries.
+	// clients is then refused, because the two may have different boundaries. So is a token in which
+	// one of the read claims is not a string.
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
 	// themselves. A token without the claim names no user. A token whose claim is not a name is
@@ -101,15 +103,19 @@ func (m Claims) clientClaim(c map[string]any) string {
 
 // client is the OAuth client, "" if the token has none.
 func (m Claims) client(c map[string]any) (string, error) {
-	path := m.clientClaim(c)
-	client, isText := at(c, path).(string)
-	if m.Client != "" || !isText {
-		return client, nil
+	const cure = ": set oidc.Claims.Client to the claim that names the client"
+	path, claims := m.clientClaim(c), clientClaims[:]
+	if m.Client != "" {
+		claims = []string{m.Client}
 	}
-	for _, other := range clientClaims {
-		if named, _ := c[other].(string); !blank(named) && named != client {
-			return "", refuse("its claims %s and %s name different clients: set oidc.Claims.Client to the "+
-				"claim that names the client", path, other)
+	client, _ := at(c, path).(string)
+	for _, claim := range claims {
+		value := at(c, claim)
+		switch {
+		case !isText(value):
+			return "", refuse("its claim %s is not a string, so it names no client"+cure, claim)
+		case !blank(value) && value != client:
+			return "", refuse("its claims %s and %s name different clients"+cure, path, claim)
 		}
 	}
 	return client, nil
@@ -211,7 +217,6 @@ func (i *issuer) noteUnread(c map[string]any) {
 	for _, path := range m.Roles {
 		note(path, m.readsRoles)
 	}
-	note(m.clientClaim(c), isText)
 	note(m.Orgs.Claim, m.Orgs.reads)
 	note(m.Teams.Claim, m.Teams.reads)
 }

@@ -103,6 +103,12 @@ func TestRolesAreMapped(t *testing.T) {
 				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
 		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": true}}, nil},
+		"a name without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", "op"}, nil},
+		"names without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", []string{"op", "boss"}}, nil},
+		"separated names without an organization": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: names, RolesOrg: "7", RolesSeparator: " "}, []any{"role", "op boss"}, nil},
 		"separated": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesSeparator: ", "},
 			[]any{"role", "op, boss, x, "}, []string{"Member", "Admin"}},
 		"a list with separators": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
@@ -163,7 +169,8 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	keys := maps.Clone(texts) // with RoleNames, keys are read
 	maps.Copy(keys, values{`{"Admin":true}`: false, `{}`: false, `{"a":false,"b":{"c":1}}`: false,
 		`{"a":1e99}`: true, `{"a":true,"b":"true"}`: true, `{"a":null}`: true})
-	clients := values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true, `{"a":true}`: true}
+	organized := values{`{"Admin":{"7":"x"}}`: false, `{}`: false, `null`: false, `[]`: false,
+		`""`: false, `"a"`: true, `["a"]`: true, `1e99`: true}
 	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
 		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
 	for claim, test := range map[string]struct {
@@ -172,15 +179,18 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	}{
 		"realm": {"realm.roles", texts}, "r": {"r", texts}, "g": {"g", texts}, "scope": {"scope", texts},
 		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
-		"azp": {"azp", clients}, "cid": {"cid", clients}, "appid": {"appid", clients},
 		"other": {"other", values{`1e99`: false, `{}`: false}}, "k": {"k", keys},
+		"one": {"one", organized},
 	} {
 		for value, logged := range test.values {
 			var log strings.Builder
 			configured := configured
-			if claim == "k" {
-				configured.Roles, configured.RoleNames = []string{"k"}, map[string]string{"Admin": "Admin",
+			if claim == "k" || claim == "one" {
+				configured.Roles, configured.RoleNames = []string{claim}, map[string]string{"Admin": "Admin",
 					"a": "a", "b": "b"}
+			}
+			if claim == "one" {
+				configured.RolesOrg = "7"
 			}
 			source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = configured }),
 				func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
@@ -208,14 +218,12 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		changes              []any
 		client, user, groups string
 	}{
-		"client_id":           {oidc.Claims{}, nil, "cli", "", "[]"},
-		"azp":                 {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
-		"cid":                 {oidc.Claims{}, []any{"client_id", nil, "cid", "x"}, "x", "", "[]"},
-		"appid":               {oidc.Claims{}, []any{"client_id", nil, "appid", "x"}, "x", "", "[]"},
-		"no client":           {oidc.Claims{}, []any{"client_id", nil}, "", "", "[]"},
-		"malformed client_id": {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
-		"a malformed cid":     {oidc.Claims{}, []any{"cid", 1}, "cli", "", "[]"},
-		"an empty client_id":  {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
+		"client_id":          {oidc.Claims{}, nil, "cli", "", "[]"},
+		"azp":                {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"cid":                {oidc.Claims{}, []any{"client_id", nil, "cid", "x"}, "x", "", "[]"},
+		"appid":              {oidc.Claims{}, []any{"client_id", nil, "appid", "x"}, "x", "", "[]"},
+		"no client":          {oidc.Claims{}, []any{"client_id", nil}, "", "", "[]"},
+		"an empty client_id": {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
 		"a claim of its own": {oidc.Claims{Client: "app.id"},
 			[]any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
 		"such a claim missing": {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
@@ -269,6 +277,29 @@ func TestTokenThatNamesTwoClientsIsRefused(t *testing.T) {
 				if id, err := of(oidc.Claims{}, second, other); err != nil || id.Principal.Client != "cli" {
 					t.Errorf("%s and %s=%q: %+v, %v", first, second, other, id.Principal, err)
 				}
+			}
+		}
+	}
+}
+
+// A token whose client cannot be read could avoid the boundary of its client, so it is refused.
+func TestClientClaimsThatAreNoStringRefuseTheToken(t *testing.T) {
+	for _, claim := range []string{"client_id", "azp", "cid", "appid", "app"} {
+		for _, value := range []string{`1`, `1e99`, `true`, `[]`, `["cli"]`, `{}`, `{"cli":true}`} {
+			of := func(settings oidc.Claims) (identity.Identity, error) {
+				return newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = settings })).Verify(
+					t.Context(), token("name", "cli", claim, json.RawMessage(value)))
+			}
+			id, err := of(oidc.Claims{Client: claim})
+			if claim != "app" && isInvalid(err) {
+				id, err = of(oidc.Claims{})
+			}
+			if !isInvalid(err) || !reflect.DeepEqual(id, identity.Identity{}) ||
+				!strings.Contains(err.Error(), "its claim "+claim+" is not a string") {
+				t.Errorf("%s %s: %+v, %v", claim, value, id.Principal, err)
+			}
+			if id, err := of(oidc.Claims{Client: "name"}); err != nil || id.Principal.Client != "cli" {
+				t.Errorf("%s %s, which is not read: %+v, %v", claim, value, id.Principal, err)
 			}
 		}
 	}
@@ -353,10 +384,9 @@ func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 			"robot"}, true},
 		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"},
 			false},
-		"by cid":              {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "cid", "cli"}, true},
-		"without a client":    {oidc.Claims{}, []any{"client_id", nil}, false},
-		"a client of no type": {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
-		"another case":        {oidc.Claims{}, []any{"sub", "CLI"}, false},
+		"by cid":           {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "cid", "cli"}, true},
+		"without a client": {oidc.Claims{}, []any{"client_id", nil}, false},
+		"another case":     {oidc.Claims{}, []any{"sub", "CLI"}, false},
 		"by somebody for it": {oidc.Claims{}, []any{"sub", "cli", "act",
 			map[string]any{"sub": "ada"}}, false},
 		"a person's with a user": {oidc.Claims{User: "name"}, []any{"name", "ada7"}, false},
@@ -461,11 +491,12 @@ func TestMembershipsAreRead(t *testing.T) {
 func TestClaimsNeverWiden(t *testing.T) {
 	p := newProvider()
 	naming := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "c" }))
+	clients := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.Client = "c" }))
 	s := p.source(t, issuer(func(i *oidc.Issuer) {
 		i.Claims = oidc.Claims{
 			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c",
-			Client: "c", Scopes: "c",
-			Orgs: oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
+			Scopes: "c",
+			Orgs:   oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
 		}
 	}))
 	word := rapid.SampledFrom([]string{"a", "b", "owner", "Admin", "", "a b"})
@@ -506,9 +537,13 @@ func TestClaimsNeverWiden(t *testing.T) {
 				t.Fatalf("group %q of %v", group, claim)
 			}
 		}
-		if id.Principal.Client != text || id.Principal.User != "" ||
-			id.ClientItself != (text == "a") {
+		if id.Principal.User != "" {
 			t.Fatalf("%+v of %v", id.Principal, claim)
+		}
+		_, isText := claim.(string)
+		if id, err := clients.Verify(t.Context(), signed); id.Principal.Client != text ||
+			id.ClientItself != (text == "a") || isInvalid(err) != (claim != nil && !isText) {
+			t.Fatalf("the client %q of %v, %v", id.Principal.Client, claim, err)
 		}
 		for _, o := range append(id.Principal.Orgs, id.Principal.Teams...) {
 			if o.Name == "" || !slices.Contains([]access.Standing{access.Owner, access.Member},

@@ -33,6 +33,9 @@ func (i *issuer) roles(c map[string]any) []string {
 
 // roleNames returns the names in a claim of roles.
 func (m Claims) roleNames(claim any) (names []string) {
+	if m.RolesOrg != "" && !isObject(claim) {
+		return nil // of any organization
+	}
 	switch v := claim.(type) {
 	case string:
 		names = []string{v}
@@ -70,14 +73,19 @@ func (m Claims) counts(value any) bool {
 func (m Claims) readsRoles(v any) bool {
 	o, ok := v.(map[string]any)
 	if !ok {
-		return areTexts(v)
+		texts, _ := list(v)
+		return areTexts(v) && (m.RolesOrg == "" || len(texts) == 0)
 	}
 	return len(o) == 0 || m.RoleNames != nil && !slices.ContainsFunc(slices.Collect(maps.Values(o)),
 		func(value any) bool {
-			_, isObject := value.(map[string]any)
 			_, isBool := value.(bool)
-			return !isObject && !isBool
+			return !isObject(value) && !isBool
 		})
+}
+
+func isObject(v any) bool {
+	_, ok := v.(map[string]any)
+	return ok
 }
 
 const (

@@ -74,15 +74,16 @@ func NewListChanged(c ListChangedConfig) *ListChanged {
 		streams: map[request.Session]int{}}
 }
 
-// MayChange reports whether a caller's lists may change. Anonymous callers do not depend on the
-// host.
-func (l *ListChanged) MayChange(p access.Principal) bool {
-	return l != nil && (!p.Anonymous() || l.Catalogs.Source != nil || l.Adopted != nil)
+// MayChange reports whether the lists of a message's caller may change. Anonymous callers do not
+// depend on the host. Those without a user of the host depend on their boundaries.
+func (l *ListChanged) MayChange(info *request.Info) bool {
+	return l != nil && (!info.Principal.Anonymous() || l.Catalogs.Source != nil || l.Adopted != nil ||
+		l.Boundaries != nil && !info.Bounded().Anonymous())
 }
 
 // Observe notes the caller of a session's message. It checks the session if the caller is another.
 func (l *ListChanged) Observe(info *request.Info) {
-	if !l.MayChange(info.Principal) || info.Session == nil || !info.HasSessions() {
+	if !l.MayChange(info) || info.Session == nil || !info.HasSessions() {
 		return
 	}
 	if s := l.observe(info); s != nil {
@@ -146,7 +147,7 @@ func (l *ListChanged) Stream(s request.Session) (end func()) {
 
 // Listed notes the catalog of the list that a session was sent.
 func (l *ListChanged) Listed(info *request.Info, f Filter) {
-	if !l.MayChange(info.Principal) {
+	if !l.MayChange(info) {
 		return
 	}
 	l.mu.Lock()
@@ -181,7 +182,7 @@ func (l *ListChanged) RecheckBoundaries(match func(access.Principal) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.clients {
-		if match(s.caller) {
+		if match(s.bounded) {
 			go s.rebound() // the source may take long
 		}
 	}
@@ -192,7 +193,7 @@ func (s *Subscription) rebound() {
 	defer worker.Contain(s.ctx, s.log, "a check of a boundary panicked")
 	l := s.changes
 	l.mu.Lock()
-	before, caller := s.present(), s.caller
+	before, caller := s.present(), s.bounded
 	l.mu.Unlock()
 	now, next := before, time.Time{}
 	if now.Bounds, next = l.Boundaries.Of(s.ctx, caller); l.Boundaries.Blocked(now) {
@@ -278,7 +279,7 @@ func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *
 func (l *ListChanged) begin(s *Subscription) {
 	l.clients[s.key] = s
 	s.start()
-	if l.Boundaries != nil && !s.caller.Anonymous() {
+	if l.Boundaries != nil && !s.bounded.Anonymous() {
 		s.wake() // which sets the timer for the end of its boundary
 	}
 	if l.Host != nil {
@@ -424,7 +425,7 @@ func (s *Subscription) blocked() bool {
 		return false
 	}
 	l.mu.Lock()
-	p := s.caller
+	p := s.bounded
 	l.mu.Unlock()
 	p.Bounds, _ = l.Boundaries.Of(s.ctx, p)
 	return l.Boundaries.Blocked(p)
@@ -466,9 +467,9 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	}
 	if l.Boundaries != nil {
 		var next time.Time
-		p.Bounds, next = l.Boundaries.Of(s.ctx, state.caller)
+		p.Bounds, next = l.Boundaries.Of(s.ctx, state.bounded)
 		l.mu.Lock()
-		if s.wakeAt(next); SameCaller(s.caller, state.caller) { // and not observed since
+		if s.wakeAt(next); s.isOf(state.asCaller) { // and not observed since
 			s.caller.Bounds = p.Bounds
 		}
 		l.mu.Unlock()

@@ -243,7 +243,7 @@ func TestNilListChangedNotifiesNobody(t *testing.T) {
 	l.RecheckCatalogs()
 	l.Loaded(caller("Admin"))
 	l.Stream(newSession())()
-	if l.MayChange(caller("Admin")) {
+	if l.MayChange(&request.Info{Principal: caller("Admin")}) {
 		t.Error("it tells")
 	}
 }
@@ -251,7 +251,8 @@ func TestNilListChangedNotifiesNobody(t *testing.T) {
 func TestListsOfAnonymousCallersChangeWithASourceOnly(t *testing.T) {
 	for _, source := range []catalog.Source{nil, &shelf{}} {
 		l := watching(t, source, (*fakeHost)(nil)).ListChanged
-		if l.MayChange(access.Principal{}) != (source != nil) || !l.MayChange(caller("Viewer")) ||
+		if l.MayChange(&request.Info{}) != (source != nil) ||
+			!l.MayChange(&request.Info{Principal: caller("Viewer")}) ||
 			l.Host != nil {
 			t.Errorf("with source %v", source)
 		}

@@ -236,8 +236,8 @@ func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
 }
 
 func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
-	s := &Subscriber{updates: u, follows: map[string]bool{},
-		asCaller: asCaller{caller: info.Principal, expires: info.Expires}}
+	s := &Subscriber{updates: u, follows: map[string]bool{}}
+	s.observe(info)
 	s.subscriber = newSubscriber(ctx, info.Session, u.Log, s.notify)
 	return s
 }
@@ -290,14 +290,14 @@ func (s *Subscriber) notify() {
 	u := s.updates
 	for s.ctx.Err() == nil {
 		u.mu.Lock()
-		batch, caller := s.waiting, s.caller
+		batch, caller := s.waiting, s.asCaller
 		if len(batch) == 0 || s.silent() { // Observe sends what is held
 			u.mu.Unlock()
 			return
 		}
 		s.waiting = nil
 		u.mu.Unlock()
-		present, read := caller, time.Time{}
+		present, read := caller.caller, time.Time{}
 		for i := range batch {
 			if time.Since(read) > permissionsAge {
 				var err error
@@ -318,10 +318,10 @@ func (s *Subscriber) notify() {
 }
 
 // peek returns the caller with the present boundary and permissions.
-func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
-	u := s.updates
+func (s *Subscriber) peek(caller asCaller) (access.Principal, error) {
+	u, p := s.updates, caller.caller
 	if u.Boundaries != nil {
-		p.Bounds, _ = u.Boundaries.Of(s.ctx, p)
+		p.Bounds, _ = u.Boundaries.Of(s.ctx, caller.bounded)
 	}
 	if u.Host == nil || p.Anonymous() {
 		return p, nil
@@ -337,13 +337,13 @@ func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 
 // send notifies of a resource if the caller, with its present permissions, may read it. It reports
 // false if the caller is no longer the last one of the client, or its credential has ended.
-func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
+func (s *Subscriber) send(uri string, caller asCaller, present access.Principal) bool {
 	u := s.updates
 	u.mu.Lock()
-	follows, id, last, silent := s.follows[uri], s.id, s.caller, s.silent()
+	follows, id, last, silent := s.follows[uri], s.id, s.asCaller, s.silent()
 	u.mu.Unlock()
 	switch {
-	case !SameCaller(caller, last), silent:
+	case !caller.isOf(last), silent:
 		return false
 	case !follows || !u.MayFollow(present, uri):
 		return true

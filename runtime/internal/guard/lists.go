@@ -82,7 +82,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		}
 	}
 	lists := (sent.ToolsListChanged || sent.PromptsListChanged || sent.ResourcesListChanged) &&
-		g.Changes.MayChange(m.Principal)
+		g.Changes.MayChange(m.Info)
 	if !lists && len(uris) == 0 {
 		return next(ctx, m)
 	}

@@ -117,7 +117,12 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Rights.Host != nil {
 		ctx = j.Rights.Host.Constrain(ctx, held, rule)
 	}
-	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: j.caller}
+	handled := j.caller
+	if handled.Bounds != nil {
+		within := j.Policy.Table.Within(*handled)
+		handled = &within
+	}
+	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: handled}
 	return &j.handling, d
 }
 

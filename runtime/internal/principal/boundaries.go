@@ -58,12 +58,12 @@ func (r Rights) Attach(ctx context.Context, info *request.Info) error {
 // [ErrBlocked].
 func (r Rights) Enter(ctx context.Context,
 	info *request.Info) (_ context.Context, leave func()) {
-	b := r.Boundaries
-	if b == nil || b.fixed || info.Principal.Anonymous() || info.Principal.Bounds == b.exempt {
+	b, p := r.Boundaries, info.Bounded()
+	if b == nil || b.fixed || p.Anonymous() || p.Bounds == b.exempt {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	left := b.enter(ctx, info.Principal, func() {
+	left := b.enter(ctx, p, func() {
 		info.Stand(request.Blocked)
 		cancel(ErrBlocked)
 	})
@@ -80,7 +80,7 @@ func (r Rights) Refresh(ctx context.Context,
 	p, held := info.Principal, info.Permissions
 	bounds := p.Bounds
 	if r.Boundaries != nil {
-		bounds, _ = r.Boundaries.Of(ctx, p)
+		bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
 	}
 	if r.Host != nil {
 		p, held = r.Host.Refresh(ctx, info)
@@ -473,9 +473,19 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 	})
 }
 
+// isUnknownResource reports whether an item is a resource that the server does not have. A template
+// of this kind must allow nothing: URIs of the server's resources could match it.
+func (b *Boundaries) isUnknownResource(text string) bool {
+	item, err := boundaryitem.Parse(text)
+	_, has := b.Table.Of(access.Resources).Tool(item.Name)
+	return err == nil && !has &&
+		(item.Kind == boundaryitem.Resource || item.Kind == boundaryitem.Skill)
+}
+
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
-	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
+	known := slices.DeleteFunc(slices.Clone(one.Items), b.isUnknownResource)
+	items, bad := boundaryitem.NewSet(known, b.Catalogs)
 	for _, err := range append(bad, b.alone(one)...) {
 		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}

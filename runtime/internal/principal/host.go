@@ -84,7 +84,11 @@ func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
 	case h == nil || info.Principal.Anonymous():
 		return nil
 	case info.Permissions == nil:
+		before := info.Principal
 		info.Principal, info.Permissions, err = h.permit(ctx, info)
+		if info.Principal.Anonymous() {
+			info.Userless = before
+		}
 	case info.Permissions.UnknownUser:
 		err = ErrUnknownUser
 	}

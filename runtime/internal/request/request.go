@@ -41,6 +41,8 @@ type Info struct {
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
 	Permissions *Permissions // nil without a query, or if an admitted caller has no user
+	// Userless is the caller before, if Principal is anonymous because the host has no user for it.
+	Userless access.Principal
 
 	// Set by the transport, once it knows the message and its session.
 	Server   *Server
@@ -57,6 +59,14 @@ type Info struct {
 	Unsolicited mcp.InputResponseMap
 
 	standing atomic.Uint32 // of the caller, while the message goes on
+}
+
+// Bounded returns the caller whose boundary counts: Principal or Userless.
+func (i *Info) Bounded() access.Principal {
+	if i.Principal.Anonymous() && !i.Userless.Anonymous() {
+		return i.Userless
+	}
+	return i.Principal
 }
 
 // Standing is the last decision about the caller of a message that goes on.
@@ -276,8 +286,9 @@ func (i *Info) identify(id identity.Identity) {
 func (i *Info) ForTask(n Notifier) *Info {
 	return &Info{ID: i.ID, Started: i.Started, ClientItself: i.ClientItself, Expires: i.Expires,
 		HTTP: i.HTTP.kept(), Catalog: i.Catalog, Credential: i.Credential.Fork(),
-		Principal: i.Principal, Permissions: i.Permissions, Server: i.Server, Version: i.Version,
-		Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target}
+		Principal: i.Principal, Permissions: i.Permissions, Userless: i.Userless, Server: i.Server,
+		Version: i.Version, Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID,
+		Target: i.Target}
 }
 
 // RunsHandler reports whether messages of a method run a handler, which may read the caller's
