@@ -101,10 +101,13 @@ type Administered interface {
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
 	Table() access.Table
-	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it. With
-	// Options.Access.Boundaries, its client must be one of AdministeredBy too: an agent of an
-	// administrator has the administrator's roles.
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it, and
+	// MayManage reports true.
 	IsAdmin(p access.Principal) bool
+	// MayManage reports whether the client of a principal may change what its user manages: catalogs
+	// too, which can be those of an organization or a team. With Options.Access.Boundaries these are
+	// the clients of AdministeredBy, without an actor: an agent has the rights of its user.
+	MayManage(p access.Principal) bool
 	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
 	// Client. Boundaries do not limit their roles for administration.
 	AdministeredBy(clients []boundary.Party) Administered
@@ -155,13 +158,17 @@ type administered struct {
 }
 
 func (s administered) IsAdmin(p access.Principal) bool {
+	if !s.MayManage(p) {
+		return false
+	}
 	if s.boundaries != nil {
-		if !s.administers(p) {
-			return false
-		}
 		p.Bounds = nil
 	}
 	return s.table.Holds(p, s.admin)
+}
+
+func (s administered) MayManage(p access.Principal) bool {
+	return s.boundaries == nil || s.administers(p)
 }
 
 // administers reports whether the client of a caller may administer.

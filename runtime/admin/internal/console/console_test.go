@@ -53,6 +53,10 @@ var callers = map[string]access.Principal{
 	"token-lead":   {Issuer: issuer, Subject: "lea", Roles: []string{"Member"}},
 	"token-member": {Issuer: issuer, Subject: "mel", Roles: []string{"Manager"}},
 	"token-rival":  {Issuer: issuer, Subject: "rita", Roles: []string{"Member"}},
+
+	"token-admin-agent": {Issuer: issuer, Subject: "ada", Client: "agent", Roles: []string{"Admin"}},
+	"token-owner-agent": {Issuer: issuer, Subject: "olga", Client: "agent", Roles: []string{"Member"}},
+	"token-lead-agent":  {Issuer: issuer, Subject: "lea", Client: "agent", Roles: []string{"Member"}},
 }
 
 // machine is a server of some tools that a test can make fail.
@@ -92,7 +96,7 @@ type callerKey struct{}
 
 func (m *machine) Masker() redact.Masker             { return redact.Masker{} }
 func (m *machine) Table() access.Table               { return m.table }
-func (m *machine) IsAdmin(p access.Principal) bool   { return slices.Contains(p.Roles, "Admin") }
+func (m *machine) MayManage(p access.Principal) bool { return p.Client != "agent" }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
@@ -100,6 +104,10 @@ func (m *machine) Manifests() []runtime.Manifest     { return m.manifests }
 func (m *machine) Adopted() bool                     { return m.adopted }
 
 func (m *machine) Boundaries() boundary.Source { return m.bounds }
+
+func (m *machine) IsAdmin(p access.Principal) bool {
+	return m.MayManage(p) && slices.Contains(p.Roles, "Admin")
+}
 
 // CheckBoundary knows the roles and the tools of the table.
 func (m *machine) CheckBoundary(_ boundary.Party, b boundary.Boundary) (errs []error) {
