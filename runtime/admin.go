@@ -97,6 +97,9 @@ type Administered interface {
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) access.Explanation
 	// DeclaredCatalogs is [Server.DeclaredCatalogs].
 	DeclaredCatalogs() []catalog.Found
+	// DeclaredCatalogsFor returns those of DeclaredCatalogs that exist for a principal. A catalog
+	// without a tool inside the boundary of the principal does not.
+	DeclaredCatalogsFor(p access.Principal) []catalog.Found
 	// ReloadSwitches is [Server.ReloadSwitches].
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
@@ -186,6 +189,10 @@ func (s administered) Identify(r *http.Request) (context.Context, error) {
 func (s administered) AdministeredBy(clients []boundary.Party) Administered {
 	s.clients = slices.Clone(clients)
 	return s
+}
+
+func (s administered) DeclaredCatalogsFor(p access.Principal) []catalog.Found {
+	return s.catalogs.DeclaredFor(p)
 }
 
 func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
