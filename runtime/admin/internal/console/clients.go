@@ -61,7 +61,8 @@ func (b boundRow) Ended() bool { return b.Boundary.Ended(time.Now()) }
 // clientRow is a client that the server has seen.
 type clientRow struct {
 	store.SeenClient
-	Bound *boundRow // that counts for the client; nil without one
+	Bound       *boundRow // that counts for the client; nil without one
+	Administers bool
 }
 
 func (c clientRow) party() boundary.Party {
@@ -133,6 +134,7 @@ func (v *visit) fill(l *clientList) error {
 	}
 	for _, c := range seen {
 		row := clientRow{SeenClient: c}
+		row.Administers = v.clients.Administers(row.party())
 		if b, ok := by.Of(c.Issuer, c.Client); ok {
 			row.Bound = &boundRow{b}
 		}
@@ -161,6 +163,8 @@ type usePage struct {
 	YAML string
 	Kept bool
 	Own  *boundRow // the boundary of the client; nil without one
+
+	Administers bool
 }
 
 // Events is the path of the client's events in the audit trail.
@@ -201,6 +205,7 @@ func (v *visit) showSuggestion() error {
 			d.Own = &boundRow{b}
 		}
 	}
+	d.Administers = v.clients.Administers(d.Party)
 	d.YAML = clients.Entry(d.Party, d.Use.Boundary)
 	d.boundForm.fill(d.Use.Boundary)
 	d.Hierarchy = v.server.Table().Hierarchy()
