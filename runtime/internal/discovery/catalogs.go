@@ -78,8 +78,8 @@ func (c *Catalogs) Declared() []catalog.Found {
 	return all
 }
 
-// DeclaredFor returns the catalogs that code declares and that exist for a caller. A catalog without
-// a tool inside the boundary of the caller does not.
+// DeclaredFor returns the catalogs that code declares and that exist for a caller. A catalog
+// without a tool inside the boundary of the caller does not exist.
 func (c *Catalogs) DeclaredFor(p access.Principal) []catalog.Found {
 	return slices.DeleteFunc(c.Declared(), func(f catalog.Found) bool { return !c.inside(p, f) })
 }

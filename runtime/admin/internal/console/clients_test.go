@@ -128,7 +128,8 @@ func TestClientOfTheConsoleCannotBeBlocked(t *testing.T) {
 	}
 	// The pages offer neither.
 	w.uses("browser", "view", "")
-	if body := page(t, w.get(token, "/console/clients"), http.StatusOK, "browser", "administers"); strings.Contains(body, "/console/clients/block") {
+	if body := page(t, w.get(token, "/console/clients"), http.StatusOK, "browser",
+		"administers"); strings.Contains(body, "/console/clients/block") {
 		t.Error(body)
 	}
 	if body := page(t, w.get(token, "/console/clients/suggestion?"+of("browser")), http.StatusOK,
