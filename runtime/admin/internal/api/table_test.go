@@ -139,6 +139,7 @@ var rows = map[string]struct{ body, want string }{
 
 func TestEveryRouteRespondsToEveryKindOfCallerAsInTheTable(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
+		w.joinAgents()
 		for name, b := range bounds {
 			must(w.CreateBound(t.Context(), boundary.Party{Issuer: issuer, Client: name + "'s client"}, b,
 				setup))

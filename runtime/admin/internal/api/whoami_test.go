@@ -73,6 +73,7 @@ func TestCallersAreListedTheCatalogsThatTheyMayAskFor(t *testing.T) {
 			tool := map[bool]string{true: "ask", false: "read"}[c.in == lab || c.in == store.Global]
 			must(w.AddEntry(ctx, c.in, made.ID, tool, "", setup))
 		}
+		w.joinAgents()
 		// A catalog of code without a tool inside the boundary does not exist.
 		must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "bounded's client"},
 			boundary.Boundary{Roles: []string{"*"}, Items: []string{"tool:read"}}, setup))

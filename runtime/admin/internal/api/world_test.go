@@ -64,9 +64,9 @@ var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead",
 // actors of their tokens, may not administer.
 var agents = []string{"unbounded", "bounded", "readonly", "ended", "delegated", "root_agent"}
 
-// administrators are the clients of people, and one of a delegated token.
+// administrators are the clients of people who manage, and one of a delegated token.
 var administrators = func() (all []boundary.Party) {
-	for _, name := range slices.Concat([]string{"root"}, people, []string{"delegated"}) {
+	for _, name := range append([]string{"root", "delegated"}, people[2:]...) {
 		all = append(all, boundary.Party{Issuer: issuer, Client: name + "'s client"})
 	}
 	return all
@@ -173,10 +173,6 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 		join(string(standing), store.InOrg(w.acme.ID), standing)
 		join(string(standing), store.InTeam(w.lab.ID), standing)
 	}
-	for _, name := range agents {
-		join(name, store.InOrg(w.acme.ID), access.Owner)
-		join(name, store.InTeam(w.lab.ID), access.Lead)
-	}
 	join("orglead", store.InOrg(w.acme.ID), access.Lead)
 	join("lablead", store.InTeam(w.lab.ID), access.Lead)
 	join("rival", store.InOrg(w.rival.ID), access.Owner)
@@ -228,6 +224,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	})
 	w.handler = server.Handler()
 	return w
+}
+
+// joinAgents makes agents managers of acme and its lab.
+func (w *world) joinAgents() {
+	for _, name := range agents {
+		must(w.AddMember(w.Context(), store.InOrg(w.acme.ID), issuer, name, access.Owner, setup))
+		must(w.AddMember(w.Context(), store.InTeam(w.lab.ID), issuer, name, access.Lead, setup))
+	}
 }
 
 type locked struct {
