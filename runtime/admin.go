@@ -97,14 +97,20 @@ type Administered interface {
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) access.Explanation
 	// DeclaredCatalogs is [Server.DeclaredCatalogs].
 	DeclaredCatalogs() []catalog.Found
+	// DeclaredCatalogsFor returns those of DeclaredCatalogs that exist for a principal. A catalog
+	// without a tool inside the boundary of the principal does not.
+	DeclaredCatalogsFor(p access.Principal) []catalog.Found
 	// ReloadSwitches is [Server.ReloadSwitches].
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
 	Table() access.Table
-	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it. With
-	// Options.Access.Boundaries, its client must be one of AdministeredBy too: an agent of an
-	// administrator has the administrator's roles.
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it, and
+	// MayManage reports true.
 	IsAdmin(p access.Principal) bool
+	// MayManage reports whether the client of a principal may change what its user manages: catalogs
+	// too, which can be those of an organization or a team. With Options.Access.Boundaries these are
+	// the clients of AdministeredBy, without an actor: an agent has the rights of its user.
+	MayManage(p access.Principal) bool
 	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
 	// Client. Boundaries do not limit their roles for administration.
 	AdministeredBy(clients []boundary.Party) Administered
@@ -160,13 +166,17 @@ type administered struct {
 }
 
 func (s administered) IsAdmin(p access.Principal) bool {
+	if !s.MayManage(p) {
+		return false
+	}
 	if s.boundaries != nil {
-		if !s.administers(p) {
-			return false
-		}
 		p.Bounds = nil
 	}
 	return s.table.Holds(p, s.admin)
+}
+
+func (s administered) MayManage(p access.Principal) bool {
+	return s.boundaries == nil || s.administers(p)
 }
 
 // administers reports whether the client of a caller may administer.
@@ -184,6 +194,10 @@ func (s administered) Identify(r *http.Request) (context.Context, error) {
 func (s administered) AdministeredBy(clients []boundary.Party) Administered {
 	s.clients = slices.Clone(clients)
 	return s
+}
+
+func (s administered) DeclaredCatalogsFor(p access.Principal) []catalog.Found {
+	return s.catalogs.DeclaredFor(p)
 }
 
 func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }

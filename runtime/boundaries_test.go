@@ -264,12 +264,13 @@ func TestBoundedClientsAdministerNothing(t *testing.T) {
 		elsewhere := by("console", "", "Admin")
 		elsewhere.Issuer = "j"
 		for _, test := range []struct {
-			p               access.Principal
-			without, listed bool
+			p                        access.Principal
+			without, listed, manages bool
 		}{
-			{by("agent", "", "Admin"), true, false}, {by("", "", "Admin"), true, false},
-			{by("console", "", "Admin"), true, true}, {by("console", "", "Manager"), false, false},
-			{by("console", "robot", "Admin"), true, false}, {elsewhere, true, false},
+			{by("agent", "", "Admin"), true, false, false}, {by("", "", "Admin"), true, false, false},
+			{by("console", "", "Admin"), true, true, true},
+			{by("console", "", "Manager"), false, false, true},
+			{by("console", "robot", "Admin"), true, false, false}, {elsewhere, true, false, false},
 		} {
 			want := test.listed
 			if source == nil {
@@ -277,6 +278,10 @@ func TestBoundedClientsAdministerNothing(t *testing.T) {
 			}
 			if got := listed.IsAdmin(test.p); got != want || server.IsAdmin(test.p) != (want && source == nil) {
 				t.Errorf("boundaries %t, %+v: %v, want %v", source != nil, test.p, got, want)
+			}
+			manages := source == nil || test.manages
+			if got := listed.MayManage(test.p); got != manages || server.MayManage(test.p) != (source == nil) {
+				t.Errorf("boundaries %t, %+v manages: %v, want %v", source != nil, test.p, got, manages)
 			}
 		}
 	}

@@ -309,6 +309,9 @@ func (g *Guard) outcome(ctx context.Context, m *Message, run *tasks.Run,
 	if why != nil {
 		m.event.End(audit.Errored)
 		m.event.Axis, m.event.Missing = audit.AxisCancelled, why.Error()
+		if errors.Is(why, principal.ErrBlocked) {
+			m.event.Axis, m.event.Missing = string(access.AxisBoundary), blocked
+		}
 		return stopped(why)
 	}
 	failed := func(err error) tasks.Outcome {

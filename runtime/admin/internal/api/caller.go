@@ -12,7 +12,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/ids"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
-	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -240,12 +239,12 @@ func (a *API) askable() {
 				after = key
 			}
 			// One more than fits shows that there is a next page.
-			some, err := a.take(ctx, on, after, i.Limit+1-len(found))
+			some, err := a.take(ctx, r, on, after, i.Limit+1-len(found))
 			if err != nil {
 				return nil, err
 			}
 			for _, c := range some {
-				if c.Resolves, err = a.resolves(ctx, c.Name, all[:n]); err != nil {
+				if c.Resolves, err = a.resolves(ctx, r, c.Name, all[:n]); err != nil {
 					return nil, err
 				}
 				found = append(found, c)
@@ -261,10 +260,11 @@ func (a *API) askable() {
 }
 
 // take takes some active catalogs from a shelf.
-func (a *API) take(ctx context.Context, on shelf, after string, most int) (
+func (a *API) take(ctx context.Context, r *request, on shelf, after string, most int) (
 	some []shelved, err error) {
 	if on.rank == ofCode {
-		declared, _ := cut(a.server.DeclaredCatalogs(), func(c catalog.Found) string { return c.Name },
+		declared, _ := cut(a.server.DeclaredCatalogsFor(r.caller),
+			func(c catalog.Found) string { return c.Name },
 			store.Page[string]{After: after, Limit: most})
 		for _, c := range declared {
 			shown := Askable{ID: c.ID, Name: c.Name, Source: "code", Scope: "global"}
@@ -300,12 +300,14 @@ func askableOf(c store.Catalog) Askable {
 }
 
 // resolves reports whether none of the shelves before has an active catalog of a name.
-func (a *API) resolves(ctx context.Context, name string, before []shelf) (bool, error) {
+func (a *API) resolves(ctx context.Context, r *request, name string, before []shelf) (
+	bool, error) {
 	var scopes []store.Scope
 	for _, on := range before {
 		if on.rank != ofCode {
 			scopes = append(scopes, on.scope)
-		} else if _, ok := a.declared(store.Anywhere, discovery.DeclaredID(name)); ok {
+		} else if slices.ContainsFunc(a.server.DeclaredCatalogsFor(r.caller),
+			func(c catalog.Found) bool { return c.Name == name }) {
 			return false, nil
 		}
 	}

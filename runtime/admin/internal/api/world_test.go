@@ -60,8 +60,17 @@ var setup = audit.Event{Principal: "setup"}
 var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival",
 	"root"}
 
-// administrators are the clients that administer the server.
-var administrators = []boundary.Party{{Issuer: issuer, Client: "root's client"}}
+// agents are people who manage acme and its lab, or are admins of the server. Their clients, or the
+// actors of their tokens, may not administer.
+var agents = []string{"unbounded", "bounded", "readonly", "ended", "delegated", "root_agent"}
+
+// administrators are the clients of people who manage, and one of a delegated token.
+var administrators = func() (all []boundary.Party) {
+	for _, name := range append([]string{"root", "delegated"}, people[2:]...) {
+		all = append(all, boundary.Party{Issuer: issuer, Client: name + "'s client"})
+	}
+	return all
+}()
 
 // bounded are the boundaries in a store.
 type bounded struct{ kept *store.Store }
@@ -171,11 +180,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 
 	// Nobody vouches for the first.
 	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
-	for _, name := range people {
+	for _, name := range slices.Concat(people, agents) {
 		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client",
 			Roles: []string{"Viewer"}}
-		if name == "root" {
+		if strings.HasPrefix(name, "root") {
 			p.Roles = []string{"Admin"}
+		}
+		if name == "delegated" {
+			p.Actor = access.Actor{Issuer: issuer, Subject: "robot"}
 		}
 		tokens[identity.HashToken(name)] = p
 	}
@@ -212,6 +224,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	})
 	w.handler = server.Handler()
 	return w
+}
+
+// joinAgents makes agents managers of acme and its lab.
+func (w *world) joinAgents() {
+	for _, name := range agents {
+		must(w.AddMember(w.Context(), store.InOrg(w.acme.ID), issuer, name, access.Owner, setup))
+		must(w.AddMember(w.Context(), store.InTeam(w.lab.ID), issuer, name, access.Lead, setup))
+	}
 }
 
 type locked struct {

@@ -33,6 +33,7 @@ var ada = audit.Event{Principal: "ada"}
 type roles struct{}
 
 func (roles) IsAdmin(p access.Principal) bool { return slices.Contains(p.Roles, "Admin") }
+func (roles) MayManage(access.Principal) bool { return true }
 
 // world has two organisations with a team of the same name each.
 type world struct {

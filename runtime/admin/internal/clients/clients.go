@@ -88,9 +88,14 @@ func (c *Clients) Check(party boundary.Party, b boundary.Boundary) []Fault {
 
 var errAll = errors.New(`"*" stands for all, and must be the only one: remove it, or the others`)
 
+// Administers reports whether the client of a party administers the server. Such a client can have
+// no boundary.
+func (c *Clients) Administers(party boundary.Party) bool {
+	return slices.Contains(c.admins, boundary.Party{Issuer: party.Issuer, Client: party.Client})
+}
+
 func (c *Clients) checkAdmins(party boundary.Party) []Fault {
-	admin := boundary.Party{Issuer: party.Issuer, Client: party.Client}
-	if !slices.Contains(c.admins, admin) {
+	if !c.Administers(party) {
 		return nil
 	}
 	return faultsAt("client", -1, []error{fmt.Errorf("%q administers the server "+

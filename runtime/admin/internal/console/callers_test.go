@@ -15,8 +15,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// kinds are the columns of the table below.
-var kinds = []string{"", "token-member", "token-lead", "token-owner", "token-rival", "token-admin"}
+// kinds are the columns of the table below. The last three share the column of a member: they are
+// callers who manage, with a client that may not administer.
+var kinds = []string{"", "token-member", "token-lead", "token-owner", "token-rival", "token-admin",
+	"token-lead-agent", "token-owner-agent", "token-admin-agent"}
 
 // Every page and every form, by every kind of caller. Forms are sent in a way that changes nothing
 // for who is let in: empty, which is answered with 422.
@@ -162,7 +164,7 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 					method = http.MethodGet
 				}
 				for i, want := range []int{r.anonymous, r.member, r.lead, r.owner, r.rival,
-					r.admin} {
+					r.admin, r.member, r.member, r.member} {
 					rec := w.do(request(method, r.target, kinds[i], url.Values{}))
 					if rec.Code != want {
 						t.Errorf("%s %s as %q: %d, want %d", method, r.target, kinds[i], rec.Code,

@@ -68,8 +68,9 @@ func (b boundRow) Ended() bool { return b.Boundary.Ended(time.Now()) }
 // clientRow is a client that the server has seen.
 type clientRow struct {
 	store.SeenClient
-	Bound    *boundRow // that counts for the client; nil without one
-	Together bool      // as of a boundRow
+	Bound       *boundRow // that counts for the client; nil without one
+	Together    bool      // as of a boundRow
+	Administers bool
 }
 
 func (c clientRow) party() boundary.Party {
@@ -139,6 +140,7 @@ func (v *visit) fill(l *clientList) error {
 	unbounded := v.clients.Reach(v.ctx, nil).AllThree()
 	for _, c := range seen {
 		row := clientRow{SeenClient: c, Together: unbounded}
+		row.Administers = v.clients.Administers(row.party())
 		if b, ok := by.Of(c.Issuer, c.Client); ok {
 			bound := v.row(b)
 			row.Bound, row.Together = &bound, bound.Together
@@ -169,6 +171,8 @@ type usePage struct {
 	Kept  bool
 	Own   *boundRow      // the boundary of the client; nil without one
 	Reach *clients.Reach // nil if the source does not list the boundary of the client
+
+	Administers bool
 }
 
 // Events is the path of the client's events in the audit trail.
@@ -224,6 +228,7 @@ func (v *visit) showSuggestion() error {
 		reach := v.clients.Reach(v.ctx, bound)
 		d.Reach = &reach
 	}
+	d.Administers = v.clients.Administers(d.Party)
 	d.YAML = clients.Entry(d.Party, d.Use.Boundary)
 	d.boundForm.fill(d.Use.Boundary)
 	d.Hierarchy = v.server.Table().Hierarchy()

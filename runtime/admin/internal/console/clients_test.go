@@ -126,6 +126,22 @@ func TestClientOfTheConsoleCannotBeBlocked(t *testing.T) {
 	if all := must(w.store.AllBounds(w.ctx)); len(all) > 0 {
 		t.Errorf("%+v", all)
 	}
+	// The pages offer neither.
+	w.uses("browser", "view", "")
+	if body := page(t, w.get(token, "/console/clients"), http.StatusOK, "browser",
+		"administers"); strings.Contains(body, "/console/clients/block") {
+		t.Error(body)
+	}
+	if body := page(t, w.get(token, "/console/clients/suggestion?"+of("browser")), http.StatusOK,
+		"tool:view", "can have no boundary"); strings.Contains(body, "Create the boundary") {
+		t.Error(body)
+	}
+	w.uses("desk", "view", "")
+	page(t, w.get(token, "/console/clients"), http.StatusOK, "/console/clients/block?client=desk")
+}
+
+func of(client string) string {
+	return url.Values{"issuer": {issuer}, "client": {client}}.Encode()
 }
 
 // fixed are boundaries in a file.

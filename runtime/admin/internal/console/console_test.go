@@ -54,6 +54,10 @@ var callers = map[string]access.Principal{
 	"token-lead":   {Issuer: issuer, Subject: "lea", Roles: []string{"Member"}},
 	"token-member": {Issuer: issuer, Subject: "mel", Roles: []string{"Manager"}},
 	"token-rival":  {Issuer: issuer, Subject: "rita", Roles: []string{"Member"}},
+
+	"token-admin-agent": {Issuer: issuer, Subject: "ada", Client: "agent", Roles: []string{"Admin"}},
+	"token-owner-agent": {Issuer: issuer, Subject: "olga", Client: "agent", Roles: []string{"Member"}},
+	"token-lead-agent":  {Issuer: issuer, Subject: "lea", Client: "agent", Roles: []string{"Member"}},
 }
 
 // machine is a server of some tools that a test can make fail.
@@ -93,7 +97,7 @@ type callerKey struct{}
 
 func (m *machine) Masker() redact.Masker             { return redact.Masker{} }
 func (m *machine) Table() access.Table               { return m.table }
-func (m *machine) IsAdmin(p access.Principal) bool   { return slices.Contains(p.Roles, "Admin") }
+func (m *machine) MayManage(p access.Principal) bool { return p.Client != "agent" }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
@@ -113,6 +117,10 @@ func (m *machine) Reach(_ context.Context, b *boundary.Boundary) (private, untru
 	return m.table.Reach(m.table.Bounds(m.table.Hierarchy(), func(_ access.Kind, rule access.Rule) bool {
 		return boundaryitem.IsAll(b.Items) || slices.Contains(b.Items, "tool:"+rule.Tool)
 	}))
+}
+
+func (m *machine) IsAdmin(p access.Principal) bool {
+	return m.MayManage(p) && slices.Contains(p.Roles, "Admin")
 }
 
 // CheckBoundary knows the roles and the tools of the table.

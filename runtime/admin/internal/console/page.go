@@ -232,7 +232,8 @@ func (v *visit) nothing() page {
 		Facts: []fact{{"Subject", v.caller.Subject},
 			{"Issuer", cmp.Or(v.caller.Issuer, "none: leave the field empty")}},
 		After: "If your token contains organisations and teams, ask its issuer instead. To become an " +
-			"admin of the server, ask its operator.",
+			"admin of the server, ask its operator. If the server has boundaries, the operator must list " +
+			"the client of your token too (Clients of admin.Options).",
 	}}
 }
 
