@@ -208,7 +208,8 @@ func partyWords(p boundaryfile.Party) string {
 func (s *server) reach(r Reach, caller string, within *limits) Reach {
 	r.Private, r.Untrusted, r.Egress, r.Unstated = []string{}, []string{}, []string{}, []string{}
 	for _, i := range items(s.set) {
-		if !i.reaches(caller, s.order, within) {
+		// A boundary holds for a client while it sends its token. Without one it is anonymous.
+		if !i.reaches(caller, s.order, within) && !i.reaches(anonymous, s.order, nil) {
 			continue
 		}
 		for fact, list := range map[string]*[]string{private: &r.Private, untrusted: &r.Untrusted,
