@@ -31,8 +31,8 @@ const All = "*"
 // IsAll reports whether a list of roles or items is [All].
 func IsAll(list []string) bool { return slices.Equal(list, []string{All}) }
 
-// Find returns the most specific boundary of a party in a list of boundaries, as boundary.Source has
-// it.
+// Find returns the most specific boundary of a party in a list of boundaries, as boundary.Source
+// has it.
 func Find[P ~struct{ Issuer, Client, Subject, Actor string }, B any](list map[P]B, p P) (
 	B, bool) {
 	type party struct{ Issuer, Client, Subject, Actor string }
@@ -85,8 +85,9 @@ func CheckItem(text string) error {
 type Item struct {
 	Kind Kind
 	Name string // of the tool, prompt or catalog, or the URI
-	// Argument and Value are one value with a rule. Of an argument that some items of a boundary name,
-	// the values of these items are allowed. Arguments that no item names have all their values.
+	// Argument and Value are one value of an argument with rules. Of an argument that some items of a
+	// boundary name, the values of these items are allowed. Arguments that no item names have all
+	// their values.
 	Argument, Value string
 }
 
