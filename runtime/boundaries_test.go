@@ -58,8 +58,8 @@ func TestBoundariesOfWrongNamesDoNotStart(t *testing.T) {
 		at + `3: "Membr", which is not a role of Viewer < Member < Manager < Admin: use one of them`,
 		at + `4: the item "tool:lok" names no tool of the server: did you mean "look"?`,
 		at + `4: the item "tool:greet" names no tool of the server: correct the name, or remove it`,
-		at + `4: the item "tool:look x=y" names no value with a rule of the server: correct the name, ` +
-			`or remove it`,
+		at + `4: the item "tool:look x=y" names no value of an argument with rules of the server: ` +
+			`correct the name, or remove it`,
 		at + `4: the item "prompt:gret" names no prompt of the server: did you mean "greet"?`,
 		at + `5: the item "catalog:z" names no catalog that code declares (//mcp:tool catalog=): did you ` +
 			`mean "a"?. A boundary takes no other catalogs: people who may change one could widen the boundary`,
@@ -94,7 +94,7 @@ func TestBoundariesOfAliasesAndOfThePast(t *testing.T) {
 	g := renamed().Generated()
 	alias, name := g.Tools[0].Aliases[0], g.Tools[0].Name
 	_, err := bounded("items: [tool:" + alias + "]")
-	if err == nil || !strings.Contains(err.Error(), "has an alias: write tool:"+name) {
+	if err == nil || !strings.Contains(err.Error(), "is an alias: write tool:"+name) {
 		t.Error(err)
 	}
 }

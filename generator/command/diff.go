@@ -165,6 +165,9 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		if sides, err = p.sides(cmd.Context(), before, after); err != nil {
 			return err
 		}
+		for _, note := range sides[1].Notes() {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
+		}
 		changes = policydiff.WithBoundaries(changes, sides[0], sides[1])
 	}
 	if radius {

@@ -26,7 +26,9 @@ func newDoctor() *cobra.Command {
 		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token. The
 identity is from the admin API at /api/v1, if the server has one. Then doctor prints each tool,
 prompt and resource that the server lists to the holder, as an item of a file of boundaries. An item
-has a note if callers without a token see it too, or if its use needs more than the holder has.
+has a note if callers without a token see it too, or if its use needs more than the holder has. The
+printed roles are those of the user, of which a boundary can exclude some. A tool is printed if the
+holder may use some values of its arguments: its listed schema has these values.
 
 doctor prints a warning if the holder administers the server, and for each issuer of the server
 whose metadata lets clients register. Such a client can get a new id, so that its boundary holds
@@ -118,7 +120,7 @@ func (d doctor) print(ctx context.Context) (warnings int, err error) {
 	var warned []string
 	if who.Admin {
 		warned = append(warned, "the holder administers the server: if it is an agent, set "+
-			"Options.Access.Boundaries, and list the clients that administer in admin.Options.Clients")
+			"Options.Access.Boundaries, and remove its client from admin.Options.Clients")
 	}
 	for _, issuer := range d.issuers(ctx, origin, at.EscapedPath()) {
 		if field := d.registration(ctx, issuer); field != "" {

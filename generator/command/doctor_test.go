@@ -90,7 +90,7 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 		"an administrator": {false, map[string]string{"/api/v1/whoami": whoami + `"admin": true}`}, 1,
 			"ada, issuer i, client agent, roles A B, scopes none\n" + fmt.Sprintf(items, "", "") +
 				"warning: the holder administers the server: if it is an agent, set " +
-				"Options.Access.Boundaries, and list the clients that administer in admin.Options.Clients\n", ""},
+				"Options.Access.Boundaries, and remove its client from admin.Options.Clients\n", ""},
 		"no JSON": {false, map[string]string{"/api/v1/whoami": "<html>"}, 0, fmt.Sprintf(items, "", ""),
 			"note: the identity of the holder is not known: $URL/api/v1/whoami does not respond with a JSON " +
 				"document of the expected form\n"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,8 +80,9 @@ the generated files, and writes nothing.
 
 --client FILE#NAME prints what one client may use, by its boundary in a file of boundaries. There
 are no rows of items and values outside of the boundary, and a caller has the roles that the
-boundary has too. Without a token, a caller may use all public items nevertheless. NAME is a client,
-an actor or "*". If several entries have the name, write the line of the entry.`,
+boundary has too. Without a token, a caller may use all public items nevertheless. A boundary that has
+ended has no rows. NAME is a client, an actor or "*". If several entries have the name, write the
+line of the entry.`,
 		Example: `  mcpgen matrix             the matrix of the package in this directory
   mcpgen matrix ./...       a matrix of each package below
   mcpgen matrix --client boundaries.yaml#dns-agent    what this client may use`,
@@ -119,7 +121,14 @@ func clientOf(cmd *cobra.Command, services []model.Service, name string) (*docum
 	if err != nil {
 		return nil, err
 	}
+	ended := !e.Boundary.Until.IsZero() && !time.Now().Before(e.Boundary.Until)
+	if ended {
+		e.Boundary.Roles, e.Boundary.Items = nil, nil // as of a blocked client
+	}
 	of, notes, err := document.NewClient(services, e)
+	if ended {
+		notes = append(notes, e.Boundary.Where+": the boundary has ended: its client may use nothing")
+	}
 	for _, note := range notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
 	}

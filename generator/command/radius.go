@@ -50,8 +50,9 @@ facts counts as all three, and openworld=false removes egress.
 
 radius prints a block for each kind of caller as mcpgen matrix has them, for each set of --roles,
 and for each boundary of --boundaries. An agent with a boundary acts for a caller with every role.
-The caller has all scopes, permissions and grants. Packages whose //mcp:server has the same name=
-are one server. radius reads the source, not the generated files, and writes nothing.
+Without its token it reaches all public items, so that its block has these too. The caller has all
+scopes, permissions and grants. Packages whose //mcp:server has the same name= are one server.
+radius reads the source, not the generated files, and writes nothing.
 
 Exit codes: 0 no boundary and no set of --roles reaches all three; 1 one does, or findings in the
 source; 2 usage error or failure.`,

@@ -84,8 +84,9 @@ func CheckItem(text string) error {
 type Item struct {
 	Kind Kind
 	Name string // of the tool, prompt or catalog, or the URI
-	// Argument and Value are one value with a rule. Of an argument that some items of a boundary name,
-	// the values of these items are allowed. Arguments that no item names have all their values.
+	// Argument and Value are one value of an argument with rules. Of an argument that some items of a
+	// boundary name, the values of these items are allowed. Arguments that no item names have all
+	// their values.
 	Argument, Value string
 }
 

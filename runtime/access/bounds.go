@@ -189,8 +189,9 @@ var allFacts = [...]string{"private", "untrusted", "egress"}
 
 // Reach returns the tools, prompts and resources that an agent can use while somebody else controls
 // it, by their [Rule].Facts, as in "tool:find". The agent acts for a caller with every role, scope
-// and permission of the host, within a boundary. Nil is no boundary. An agent that reaches all
-// three facts can be made to send private data to outsiders.
+// and permission of the host, within a boundary. Nil is no boundary. Without its token the agent also
+// reaches public items. An agent that reaches all three facts can be made to send private data to
+// outsiders.
 func (t Table) Reach(b *Bounds) (private, untrusted, egress []string) {
 	agent := Principal{Subject: "somebody", Roles: t.Hierarchy(), Bounds: b,
 		Permits: t.Permits(func(Kind, Rule) Permit { return PermitAll })}
@@ -203,7 +204,10 @@ func (t Table) Reach(b *Bounds) (private, untrusted, egress []string) {
 	agent.Scopes = slices.Compact(agent.Scopes)
 	for _, k := range []Kind{Tools, Prompts, Resources} {
 		part := t.Of(k)
-		for i, name := range part.Visible(agent).All {
+		for i, name := range part.Tools() {
+			if !part.Decide(agent, name).Allowed && !part.Decide(Principal{}, name).Allowed {
+				continue
+			}
 			facts, item := part.Rules[i].Facts, k.String()+":"+name
 			for j, list := range [...]*[]string{&private, &untrusted, &egress} {
 				if facts == "" || strings.Contains(facts, allFacts[j]) {

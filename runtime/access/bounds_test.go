@@ -390,7 +390,7 @@ func TestReachIsByFacts(t *testing.T) {
 			"[tool:mail tool:old resource:doc://{id}] [tool:mail tool:old prompt:greet]"},
 		{table.Aware(), table.Bounds([]string{"Admin"}, tools), "[tool:find tool:old] [tool:old] [tool:old]"},
 		{table, table.Bounds([]string{"Viewer"}, tools), "[tool:old] [tool:old] [tool:old]"},
-		{table, &access.Bounds{}, "[] [] []"},
+		{table, &access.Bounds{}, "[tool:old] [tool:old] [tool:old]"},
 		{access.Table{}, nil, "[] [] []"},
 	} {
 		private, untrusted, egress := test.table.Reach(test.bounds)

@@ -23,7 +23,7 @@ type Boundary struct {
 	// parsed, or that the server does not have, allows nothing. The forms of an item:
 	//
 	//	tool:NAME                 a tool, with all values of its arguments
-	//	tool:NAME ARGUMENT=VALUE  a tool with one value that has a rule
+	//	tool:NAME ARGUMENT=VALUE  a tool with one value of an argument with rules
 	//	prompt:NAME               a prompt
 	//	resource:URI              a URI, or a URI template as its author wrote it
 	//	skill:URI                 a skill

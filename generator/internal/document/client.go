@@ -42,10 +42,23 @@ func NewClient(services []model.Service, e boundaryfile.Entry) (c *Client, notes
 	for _, text := range e.Boundary.Items {
 		if item, err := boundaryitem.Parse(text); err == nil && !slices.ContainsFunc(services,
 			func(s model.Service) bool { return hasItem(s, item) }) {
-			notes = append(notes, fmt.Sprintf("%s: no package here has %s", e.Boundary.Where, text))
+			notes = append(notes, fmt.Sprintf("%s: no package here has %s%s", e.Boundary.Where, text,
+				renamed(services, item)))
 		}
 	}
 	return c, notes, nil
+}
+
+// renamed returns the cure for an item that has an alias of a tool.
+func renamed(services []model.Service, item boundaryitem.Item) string {
+	for _, s := range services {
+		for _, t := range s.Tools {
+			if item.Kind == boundaryitem.Tool && slices.Contains(t.Aliases, item.Name) {
+				return fmt.Sprintf(": %s is an alias, write tool:%s", item.Name, t.Name)
+			}
+		}
+	}
+	return ""
 }
 
 func nearest(name string, names []string) string {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/boundaryfile"
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // Boundaries are the boundaries of clients in one set of manifests.
@@ -167,22 +169,17 @@ type reach struct {
 
 // reach returns what a boundary allows. Without a boundary, that is what is public.
 func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
-	known := map[string]bool{}
+	known := knownItems(b.Manifests)
 	r := reach{map[string]bool{}, map[string]bool{}, map[string]bool{}, known}
 	catalogs := map[string][]string{}
 	for _, i := range items(b.Manifests) {
 		for _, name := range i.Catalogs {
 			catalogs[name] = append(catalogs[name], i.id())
-			known["catalog:"+name] = true
 		}
 	}
 	set, _ := boundaryitem.NewSet(limits.Items, catalogs) // the file has been checked
 	for _, i := range items(b.Manifests) {
-		text := i.kind + ":" + i.id()
-		known[text] = true
-		if i.kind == "resource" {
-			known["skill:"+i.id()] = true
-		}
+		text := i.text()
 		inside := set.Has(boundaryitem.Kind(i.kind), i.id()) && (!limits.ReadOnly || i.readOnly())
 		if !bounded {
 			inside = i.Access.Public
@@ -192,7 +189,7 @@ func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
 			some := false
 			for _, value := range sorted(i.listed(argument)) {
 				one := text + " " + argument + "=" + value
-				if known[one] = true; !bounded || set.HasValue(i.id(), argument, value) {
+				if !bounded || set.HasValue(i.id(), argument, value) {
 					values, some = append(values, one), true
 				} else {
 					partial = true
@@ -230,6 +227,77 @@ func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
 		}
 	}
 	return r
+}
+
+// knownItems returns all items that a boundary may have: those of manifests.
+func knownItems(set []*Manifest) map[string]bool {
+	known := map[string]bool{}
+	for _, i := range items(set) {
+		known[i.text()] = true
+		if i.kind == "resource" {
+			known["skill:"+i.id()] = true
+		}
+		for _, name := range i.Catalogs {
+			known["catalog:"+name] = true
+		}
+		for _, argument := range i.ruled() {
+			for _, value := range i.listed(argument) {
+				known[i.text()+" "+argument+"="+value] = true
+			}
+		}
+	}
+	return known
+}
+
+// Notes returns a note for each role and item of the boundaries that no manifest has.
+func (b Boundaries) Notes() (notes []string) {
+	var roles []string
+	for _, m := range b.Manifests {
+		if len(m.Roles) > 0 {
+			roles = append(roles, m.order.Names()...)
+		}
+	}
+	for _, e := range b.entries {
+		for _, role := range e.Boundary.Roles {
+			if role != boundaryitem.All && !slices.Contains(roles, role) {
+				notes = append(notes, fmt.Sprintf("%s: no package has the role %q: %s", e.Boundary.Where,
+					role, cureOf(role, roles)))
+			}
+		}
+	}
+	return append(notes, unknownItems(b.Manifests, b.entries)...)
+}
+
+// unknownItems returns a note for each item of boundaries that no manifest has.
+func unknownItems(set []*Manifest, entries []boundaryfile.Entry) (notes []string) {
+	known := knownItems(set)
+	for _, e := range entries {
+		for _, text := range e.Boundary.Items {
+			if text == boundaryitem.All || known[text] {
+				continue
+			}
+			note := fmt.Sprintf("%s: no package has %s", e.Boundary.Where, text)
+			for _, i := range items(set) {
+				name, _, _ := strings.Cut(strings.TrimPrefix(text, "tool:"), " ")
+				if slices.Contains(i.Aliases, name) {
+					note += fmt.Sprintf(": %s is an alias, write %s", name, i.text())
+				}
+			}
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// cureOf returns the cure for a name that is not one of the names.
+func cureOf(name string, names []string) string {
+	if near := editdistance.Nearest(name, names, 2); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if len(names) == 0 {
+		return "name the package with the roles too"
+	}
+	return "write one of " + strings.Join(sorted(names), ", ")
 }
 
 // readOnly reports whether a boundary with readonly allows the item.

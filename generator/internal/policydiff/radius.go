@@ -9,7 +9,6 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/boundaryfile"
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
-	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
@@ -130,17 +129,7 @@ func RadiusOf(set []*Manifest, agents Agents) (list []Radius, notes []string, er
 		}
 		list = append(list, r)
 	}
-	for _, e := range agents.Boundaries {
-		for _, text := range e.Boundary.Items {
-			item, err := boundaryitem.Parse(text)
-			known := slices.ContainsFunc(items(set), func(i *Item) bool { return isAbout(item, i) })
-			if err == nil && !known {
-				notes = append(notes, fmt.Sprintf("%s: no package here has %s, which does not count",
-					e.Boundary.Where, text))
-			}
-		}
-	}
-	return list, notes, nil
+	return list, unknownItems(set, agents.Boundaries), nil
 }
 
 // checkRoles returns an error for the first role that no server has.
@@ -152,11 +141,7 @@ func checkRoles(all []*server, agents Agents) error {
 				known = append(known, s.order.Names()...)
 			}
 			if !slices.Contains(known, role) {
-				cure := "write one of " + strings.Join(sorted(known), ", ")
-				if near := editdistance.Nearest(role, known, 2); near != "" {
-					cure = "did you mean " + near + "?"
-				}
-				return fmt.Errorf("%s: no server has the role %q: %s", where, role, cure)
+				return fmt.Errorf("%s: no server has the role %q: %s", where, role, cureOf(role, known))
 			}
 		}
 		return nil
@@ -209,7 +194,8 @@ func partyWords(p boundaryfile.Party) string {
 func (s *server) reach(r Reach, caller string, within *limits) Reach {
 	r.Private, r.Untrusted, r.Egress, r.Unstated = []string{}, []string{}, []string{}, []string{}
 	for _, i := range items(s.set) {
-		if !i.reaches(caller, s.order, within) {
+		// A boundary holds for a client while it sends its token. Without one it is anonymous.
+		if !i.reaches(caller, s.order, within) && !i.reaches(anonymous, s.order, nil) {
 			continue
 		}
 		for fact, list := range map[string]*[]string{private: &r.Private, untrusted: &r.Untrusted,
@@ -270,17 +256,6 @@ func (l *limits) allow(i *Item) bool {
 // allowValue reports whether a boundary that has a tool has a value of it.
 func (l *limits) allowValue(i *Item, argument, value string) bool {
 	return l == nil || l.items.HasValue(i.id(), argument, value)
-}
-
-// isAbout reports whether an item of a boundary is about an item.
-func isAbout(item boundaryitem.Item, i *Item) bool {
-	switch item.Kind {
-	case boundaryitem.Catalog:
-		return slices.Contains(i.Catalogs, item.Name)
-	case boundaryitem.Skill:
-		item.Kind = boundaryitem.Resource
-	}
-	return string(item.Kind) == i.kind && item.Name == i.id()
 }
 
 // CompareRadius returns a change for each agent that reaches all three facts together in the newer

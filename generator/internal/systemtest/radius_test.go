@@ -139,8 +139,10 @@ func callerOf(roles ...string) access.Principal {
 	return access.Principal{Subject: "ada", Roles: roles, Scopes: drawnScopes}
 }
 
-// within are callers of a client with a boundary, with each set of roles.
-func (s radiusSide) within(b boundaryfile.Boundary) (list []access.Principal) {
+// within are callers of a client with a boundary, with each set of roles, and the client without
+// its token.
+func (s radiusSide) within(b boundaryfile.Boundary) []access.Principal {
+	list := []access.Principal{{}}
 	for _, roles := range setsOf(drawnRoles) {
 		p := callerOf(roles...)
 		p.Bounds = s.bounds(b)

@@ -137,14 +137,14 @@ func (b *Boundaries) checkItem(text string) error {
 			text, cure, nearest(item.Name, names))
 	}
 	if name, ok := b.Aliases[item.Name]; ok {
-		return fmt.Errorf("the item %q has an alias: write tool:%s", text, name)
+		return fmt.Errorf("the item %q is an alias: write tool:%s", text, name)
 	}
 	if !known(access.Tools, item.Name) || item.Argument == "" {
 		return absent(slices.Contains(names, item.Name), text, item.Name, "tool", names)
 	}
 	rule := access.Rule{Tool: item.Name, Argument: item.Argument, Value: item.Value}.Name()
 	ok := known(access.Values, rule)
-	return absent(ok, text, rule, "value with a rule", names)
+	return absent(ok, text, rule, "value of an argument with rules", names)
 }
 
 func absent(known bool, item, name, kind string, names []string) error {

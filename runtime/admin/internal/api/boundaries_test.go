@@ -90,7 +90,7 @@ func TestBoundariesAreReadAsEntriesOfAFile(t *testing.T) {
 		entry + `,"roles":["*","Member"]`:           `must be the only one: remove it, or the others","location":"body.roles[0]"`,
 		entry + `,"items":["tool:ask","*"]`:         `must be the only one: remove it, or the others","location":"body.items[1]"`,
 		entry + `,"items":["tool:aks"]`:             `names no tool of the server: did you mean \"ask\"?","location":"body.items[0]"`,
-		entry + `,"items":["tool:ask a=b"]`:         `names no value with a rule of the server: correct the name, or remove it`,
+		entry + `,"items":["tool:ask a=b"]`:         `names no value of an argument with rules of the server: correct the name, or remove it`,
 		entry + `,"items":["catalog:acme"]`:         `A boundary takes no other catalogs`,
 		entry + `,"items":["ask"]`:                  `has no kind that exists: write tool:NAME,`,
 		entry + `,"items":"tool:ask"`:               `expected a list of texts, or \"*\" for all","location":"body.items"`,
