@@ -299,8 +299,8 @@ func TestReachOfAClient(t *testing.T) {
 		bounded, none string
 	}{
 		{runtime.AccessOptions{}, all, all},
-		{runtime.AccessOptions{Boundaries: file}, "tool:read", public},
-		{runtime.AccessOptions{Boundaries: file, BoundariesOptional: true}, "tool:read", all},
+		{runtime.AccessOptions{Boundaries: file}, "tool:look tool:read", public},
+		{runtime.AccessOptions{Boundaries: file, BoundariesOptional: true}, "tool:look tool:read", all},
 	} {
 		var server runtime.Administered
 		newServer(t, runtime.Options{Anonymous: true, Access: test.access,
