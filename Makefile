@@ -59,7 +59,7 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: export CGO_ENABLED = 0
-demo: ## print what each caller lists, and four properties of mcpgen, with real servers
+demo: ## print what each caller lists, and five properties of mcpgen, with real servers
 	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
 	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
 	@bin/demo bin/mcpgen
@@ -83,8 +83,8 @@ SYSTEM = cmd/mcpgen-openapi cmd/mcpgen-prove examples/inventory examples/team ex
 	generator/internal/systemtest internal/systemtest runtime/admin runtime/telemetry
 GENERATOR = cmd/mcpgen generator
 ALONE = $(patsubst %,./%/...,$(filter-out $(SYSTEM) $(GENERATOR),$(NESTED)))
-FULL = ./runtime/store/... ./runtime/catalog/stored ./runtime/grant/stored ./runtime/identity/oidc \
-	./runtime/sandbox/... ./examples/conformance
+FULL = ./runtime/store/... ./runtime/boundary/stored ./runtime/catalog/stored ./runtime/grant/stored \
+	./runtime/identity/oidc ./runtime/sandbox/... ./examples/conformance
 TEST = $(GO) test -p 3 -timeout 20m
 # With PROFILES=FOLDER, test and system write which statements they ran. Each test binary of a run
 # then links every package that another test of the run needs, so the sides have runs of their own.
@@ -253,7 +253,8 @@ prove: ## fail where handlers of the example that declares it reach more than th
 # the examples have little concurrency and run without it. make racing runs all tests under it.
 SHARING = \bgo func|"sync"|"sync/atomic"|\.Parallel\(
 DETECTED = $$(grep -rlE --include='*.go' '$(SHARING)' ./internal ./runtime | xargs -n 1 dirname | sort -u | grep -v -e /runtime/store -e /stored -e /runtime/admin -e /sandbox -e /telemetry -e internal/systemtest -e internal/test)
-SLOW = ./runtime/store ./runtime/grant/stored ./runtime/catalog/stored ./runtime/admin/... ./runtime/sandbox
+SLOW = ./runtime/store ./runtime/boundary/stored ./runtime/grant/stored ./runtime/catalog/stored \
+	./runtime/admin/... ./runtime/sandbox
 EXHAUSTIVE = EveryRole ByteForByte HostAgree CatalogNarrows ParamsThatDoNotFit OverRawHTTP EveryMethod \
 	AliasIsItsTool DoesNotReadIsBounded FloodTheProvider DoorsTestFinds
 CONCURRENT = AtOnce|Contention|Concurrent|HoldsUp|InARing|Share|NoHelperIsLost|ReplicasDoNot|Together|OfManyWho|Voices

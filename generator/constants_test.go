@@ -150,7 +150,7 @@ func TestGeneratedConstantsHaveTheirValues(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := usedConstants(t, got, tool, s.Roles.Names); got != want {
+					if got := usedConstants(t, got, tool, s.Roles.Chains[0]); got != want {
 						t.Errorf("%s: got  %s\nwant %s in\n%s", s.Package, got, want, uses)
 					}
 				}

@@ -3,6 +3,7 @@ package runtime
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -10,8 +11,10 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -53,12 +56,23 @@ func (r *Refusal) Error() string { return r.Reason }
 // and with the credential. A caller without credentials is refused, also with Options.Anonymous.
 // The error is a *[Refusal]. Such handlers see the whole request, credentials included.
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
+	return s.identify(r, func(access.Principal) bool { return false })
+}
+
+// identify is Identify, and admits a blocked client that administers.
+func (s *Server) identify(r *http.Request,
+	administers func(access.Principal) bool) (context.Context, error) {
 	id, err := s.authenticator.Authenticate(r)
 	if err != nil {
 		return nil, (*Refusal)(s.authenticator.Refusal(r, "", err))
 	}
 	info := request.New(id)
-	if err := s.host.Attach(r.Context(), info); err != nil || info.Principal.Anonymous() {
+	err = s.rights().Attach(r.Context(), info)
+	if errors.Is(err, principal.ErrBlocked) && administers(info.Principal) {
+		err = s.host.Attach(r.Context(), info)
+	}
+	if err != nil || info.Principal.Anonymous() {
+		s.guard.Refused(r.Context(), info, r.Method+" "+r.URL.Path, err)
 		return nil, &Refusal{Status: http.StatusForbidden, Reason: "forbidden"}
 	}
 	if info.Permissions != nil && info.Permissions.Unavailable {
@@ -80,15 +94,38 @@ type Administered interface {
 	// Identify is [Server.Identify].
 	Identify(r *http.Request) (context.Context, error)
 	// ExplainOf is [Server.ExplainOf].
-	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) Explanation
+	ExplainOf(ctx context.Context, p access.Principal, k access.Kind, name string) access.Explanation
 	// DeclaredCatalogs is [Server.DeclaredCatalogs].
 	DeclaredCatalogs() []catalog.Found
+	// DeclaredCatalogsFor returns those of DeclaredCatalogs that exist for a principal. A catalog
+	// without a tool inside the boundary of the principal does not.
+	DeclaredCatalogsFor(p access.Principal) []catalog.Found
 	// ReloadSwitches is [Server.ReloadSwitches].
 	ReloadSwitches(ctx context.Context) error
 	// Table is [Server.Table].
 	Table() access.Table
-	// IsAdmin reports whether a principal has Options.Access.AdminRole or a higher role.
+	// IsAdmin reports whether a principal has Options.Access.AdminRole or a role above it, and
+	// MayManage reports true.
 	IsAdmin(p access.Principal) bool
+	// MayManage reports whether the client of a principal may change what its user manages: catalogs
+	// too, which can be those of an organization or a team. With Options.Access.Boundaries these are
+	// the clients of AdministeredBy, without an actor: an agent has the rights of its user.
+	MayManage(p access.Principal) bool
+	// AdministeredBy returns the same server with the clients that may administer it, by Issuer and
+	// Client. Boundaries do not limit their roles for administration.
+	AdministeredBy(clients []boundary.Party) Administered
+	// Boundaries returns Options.Access.Boundaries, which may be nil.
+	Boundaries() boundary.Source
+	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
+	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
+	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
+	// Reach returns the tools, prompts and resources that an agent with a boundary reaches while
+	// somebody else controls it; see [access.Table.Reach]. A block and an end do not count. Nil is
+	// the boundary of a client without one: all, or with Options.Access.Boundaries the public items,
+	// unless these are optional.
+	Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted, egress []string)
+	// Blocked reports whether a client, or a caller of it, is blocked, or its boundary cannot be read.
+	Blocked(ctx context.Context, client boundary.Party) bool
 	// ListTools lists tools for the caller that [Server.Identify] has admitted: those that the caller
 	// may use, and those that are refused and not concealed. Admins get concealed tools too. With
 	// Options.Catalogs.Strict a catalog that cannot be found is an error, which wraps
@@ -123,10 +160,62 @@ type Administered interface {
 }
 
 // administered implements Administered.
-type administered struct{ *Server }
+type administered struct {
+	*Server
+	clients []boundary.Party
+}
 
 func (s administered) IsAdmin(p access.Principal) bool {
-	return !p.Anonymous() && s.table.Rank(p.Role) >= s.admin
+	if !s.MayManage(p) {
+		return false
+	}
+	if s.boundaries != nil {
+		p.Bounds = nil
+	}
+	return s.table.Holds(p, s.admin)
+}
+
+func (s administered) MayManage(p access.Principal) bool {
+	return s.boundaries == nil || s.administers(p)
+}
+
+// administers reports whether the client of a caller may administer.
+func (s administered) administers(p access.Principal) bool {
+	return p.Client != "" && p.Actor.Subject == "" &&
+		slices.Contains(s.clients, boundary.Party{Issuer: p.Issuer, Client: p.Client})
+}
+
+// Identify is [Server.Identify]. A block does not stop the clients that may administer, so that
+// nobody locks all administrators out.
+func (s administered) Identify(r *http.Request) (context.Context, error) {
+	return s.identify(r, s.administers)
+}
+
+func (s administered) AdministeredBy(clients []boundary.Party) Administered {
+	s.clients = slices.Clone(clients)
+	return s
+}
+
+func (s administered) DeclaredCatalogsFor(p access.Principal) []catalog.Found {
+	return s.catalogs.DeclaredFor(p)
+}
+
+func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
+
+func (s administered) Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted,
+	egress []string) {
+	return s.table.Reach(s.boundaries.Bounds(ctx, b))
+}
+
+func (s administered) CheckBoundary(party boundary.Party, b boundary.Boundary) []error {
+	if s.boundaries == nil {
+		return nil
+	}
+	return s.boundaries.Check(party, b)
+}
+
+func (s administered) Blocked(ctx context.Context, client boundary.Party) bool {
+	return s.boundaries.Blocks(ctx, client)
 }
 
 // Listing is a list of tools for people and programs beside MCP.

@@ -28,8 +28,8 @@ import (
 //
 //   - The key is the name of a tool, and Tool may stay empty. With Prompt or Resource, a rule is
 //     that of this prompt, or of the resource or template with this URI, whatever the key.
-//   - MinRole is a position in the hierarchy of the toolsets, or else in access.DefaultRoles;
-//     [access.ParseRules] takes the names of roles. [RulesByHint] makes rules of the tools' hints.
+//   - MinRole names roles of the toolsets' hierarchy, or else of access.DefaultRoles.
+//     [access.ParseRules] reads rules from texts, and [RulesByHint] makes them of the tools' hints.
 //   - A rule of what the server does not list is an error, unless Options.Adopt.Conditional has its
 //     key. If a toolset has it as well, Options.Adopt.Replace is the cure.
 //   - A list contains what the server lists to this client now. If the server declares listChanged,
@@ -169,8 +169,7 @@ func RulesByHint(server *mcp.Server, readOnly, others access.Rule) (map[string]a
 			rule = readOnly
 		}
 		if !rule.Same(access.Rule{Denial: rule.Denial}) {
-			rule.Scopes = slices.Clone(rule.Scopes)
-			rules[name] = rule
+			rules[name] = rule.Clone()
 		}
 	}
 	return rules, nil

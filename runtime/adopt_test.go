@@ -91,7 +91,7 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		{"has only the rule x.y", existing("a"), alone, func(o *opts) { o.Host.RecordOnly = true }, nil},
 		{`tool "a" has neither a permission of the host nor action=none`, existing("a"),
 			access.Rule{Authenticated: true}, func(o *opts) { o.Host.Source = host }, nil},
-		{"role number 9", existing("a"), access.Rule{MinRole: 9}, nil, nil},
+		{`has the role "Boss"`, existing("a"), access.Rule{MinRole: []string{"Boss"}}, nil, nil},
 		{"Options.Lists.PageSize", existing("a"), alone, func(o *opts) { o.Lists.PageSize = -1 }, nil},
 		{"Options.Access.AdminRole", existing("a"), access.Rule{Public: true},
 			func(o *opts) { o.Access.AdminRole = "Root" }, nil},
@@ -101,11 +101,11 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		{`contains the tool "bare_tool"`, existing("a", "bare_tool"), access.Rule{Public: true},
 			func(o *opts) { o.Texts.Instructions = "Call bare_tool." }, nil},
 		// a name or alias of a tool that the server lists to some clients, or that ReadOnly removes
-		{`"ask"`, picky(), access.Rule{MinRole: member}, conditional, []toolset.Toolset{toolsetOf(
+		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}}, conditional, []toolset.Toolset{toolsetOf(
 			[]toolset.Tool{{Name: "zap", Aliases: []string{"ask"}, Input: anyInput, Call: nothing}})}},
-		{`"ask"`, picky(), access.Rule{MinRole: member}, conditional,
+		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}}, conditional,
 			[]toolset.Toolset{toolsetOf([]toolset.Tool{good("ask")})}},
-		{`"ask"`, picky(), access.Rule{MinRole: member},
+		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}},
 			func(o *opts) { conditional(o); o.ReadOnly = true },
 			[]toolset.Toolset{toolsetOf([]toolset.Tool{{Name: "ask", Input: anyInput, Call: nothing,
 				Annotations: toolset.Annotations{ReadOnlyHint: true}}})}},
@@ -167,7 +167,7 @@ func hinted() *mcp.Server {
 
 func TestRulesFollowHints(t *testing.T) {
 	reads := access.Rule{Authenticated: true, Scopes: []string{"r"}}
-	writes := access.Rule{MinRole: admin}
+	writes := access.Rule{MinRole: []string{"Admin"}}
 	rules, err := runtime.RulesByHint(hinted(), reads, writes)
 	want := map[string]access.Rule{"get": reads, "put": writes, "bare": writes}
 	if err != nil || fmt.Sprint(rules) != fmt.Sprint(want) {

@@ -50,11 +50,11 @@ func visits(handle func(context.Context) (string, error)) toolset.Toolset {
 	g := toolset.Generated{Package: "example.com/visits",
 		Server: toolset.ServerInfo{Name: "visits", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "meet", MinRole: viewer}, {Tool: "boss", MinRole: manager}},
-			Prompts: []access.Rule{{Prompt: "meet", MinRole: viewer},
-				{Prompt: "boss", MinRole: manager}},
-			Resources: []access.Rule{{Resource: "meet://{at}", MinRole: viewer},
-				{Resource: "boss://{at}", MinRole: manager}}}}
+			Rules: []access.Rule{{Tool: "meet", MinRole: []string{"Viewer"}}, {Tool: "boss", MinRole: []string{"Manager"}}},
+			Prompts: []access.Rule{{Prompt: "meet", MinRole: []string{"Viewer"}},
+				{Prompt: "boss", MinRole: []string{"Manager"}}},
+			Resources: []access.Rule{{Resource: "meet://{at}", MinRole: []string{"Viewer"}},
+				{Resource: "boss://{at}", MinRole: []string{"Manager"}}}}}
 	for _, name := range []string{"meet", "boss"} {
 		g.Tools = append(g.Tools, toolset.Tool{Name: name, Input: anyInput, Elicits: true,
 			Returns: toolset.Text,

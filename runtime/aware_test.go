@@ -26,7 +26,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 	t.Parallel()
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		role, scope, _ := strings.Cut(token, "_")
-		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Role: role}
+		p := access.Principal{Issuer: "test", Subject: "sub-ada", User: "ada", Roles: []string{role}}
 		if scope != "" {
 			p.Scopes = []string{scope}
 		}
@@ -49,7 +49,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			client := rapid.SampledFrom(clients).Draw(rt, "client")
 			scope := rapid.SampledFrom([]string{"", "move", "moved"}).Draw(rt, "scope")
-			role := rapid.SampledFrom(append(access.DefaultRoles(), "")).Draw(rt, "role")
+			role := rapid.SampledFrom(append(access.DefaultRoles()[0], "")).Draw(rt, "role")
 			held := map[string]int{} // 1 under a constraint, 2 without
 			var permissions []string
 			for _, p := range all {
@@ -72,7 +72,7 @@ func TestListCallAndHostAgree(t *testing.T) {
 				})
 			}
 			view := free("* *", "dcim.device view", "dcim.device *", "* view")
-			rank := slices.Index(access.DefaultRoles(), role)
+			rank := slices.Index(access.DefaultRoles()[0], role)
 			want := map[string]bool{
 				"device_change": rank >= 1 && (held["dcim.change_device"] == 2 ||
 					free("* *", "dcim.device *")),
@@ -197,13 +197,13 @@ func TestPermitsOfASourceAreNone(t *testing.T) {
 	s := aware(t, h, runtime.Options{Identity: identity.Bearer(func(context.Context,
 		string) (identity.Identity, error) {
 		return identity.Identity{Principal: access.Principal{Subject: "ada", User: "ada",
-			Role: "Admin", Permits: all}}, nil
+			Roles: []string{"Admin"}, Permits: all}}, nil
 	}, identity.NamesUsers())})
 	all = s.Table().Permits(func(access.Kind, access.Rule) access.Permit {
 		return access.PermitAll
 	})
 	url := serve(t, s)
-	p := access.Principal{Subject: "ada", User: "ada", Role: "Admin", Permits: all}
+	p := access.Principal{Subject: "ada", User: "ada", Roles: []string{"Admin"}, Permits: all}
 	for _, want := range []string{"device_find device_get status whoami", "status"} {
 		if got := strings.Join(mcptest.Tools(t, connectHTTP(t, url, "x", "2026-07-28")),
 			" "); got != want {

@@ -129,11 +129,11 @@ func stockGenerated() toolset.Generated {
 	g := toolset.Generated{
 		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "device_change", MinRole: member, Permission: permission("dcim.change_device")},
-			{Tool: "device_find", MinRole: viewer, Permission: permission("dcim.view_device"),
+			{Tool: "device_change", MinRole: []string{"Member"}, Permission: permission("dcim.change_device")},
+			{Tool: "device_find", MinRole: []string{"Viewer"}, Permission: permission("dcim.view_device"),
 				Constrained: true},
-			{Tool: "device_get", MinRole: viewer, Permission: permission("dcim.view_device")},
-			{Tool: "device_wipe", MinRole: admin, Permission: permission("dcim.wipe_device"),
+			{Tool: "device_get", MinRole: []string{"Viewer"}, Permission: permission("dcim.view_device")},
+			{Tool: "device_wipe", MinRole: []string{"Admin"}, Permission: permission("dcim.wipe_device"),
 				Denial: access.Forbid},
 			{Tool: "export", Permission: permission("billing.export")},
 			{Tool: "status", Public: true},
@@ -170,7 +170,7 @@ func hosted() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		parts := strings.Split(token, "_")
 		p := access.Principal{Issuer: "test", Subject: "sub-" + parts[0], User: parts[0],
-			Role: parts[1]}
+			Roles: []string{parts[1]}}
 		if len(parts) > 2 {
 			p.User, p.Client = "", parts[2]
 		}

@@ -81,7 +81,7 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 	bare := toolset.NewToolset(gen{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd"},
 		Tools: []toolset.Tool{good("a"), good("b"), good("c")},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "a", MinRole: viewer}, {Tool: "b", MinRole: viewer}, {Tool: "c", Public: true}}}})
+			{Tool: "a", MinRole: []string{"Viewer"}}, {Tool: "b", MinRole: []string{"Viewer"}}, {Tool: "c", Public: true}}}})
 	const (
 		asks = `tool "device_change", tool "device_find", tool "device_get", tool "device_wipe", ` +
 			`tool "export", prompt "triage", resource "dcim://devices" and resource "dcim://sites/{id}"`
@@ -245,10 +245,10 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 		ServiceUsers: []runtime.ServiceUser{{Client: "ci", User: "svc"}},
 	},
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("t"): {Subject: "ada", User: "ada", Role: "Viewer"}}),
+			identity.HashToken("t"): {Subject: "ada", User: "ada", Roles: []string{"Viewer"}}}),
 	}, stock())
 	ctx := context.Background()
-	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Role: "Viewer"}, "device_get")
+	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Roles: []string{"Viewer"}}, "device_get")
 	if want := `tool "device_get": denied
   authentication holds: needs an authenticated caller, has ada
   role holds: needs Viewer, has Viewer
@@ -272,7 +272,7 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 		t.Errorf("%s", e)
 	}
 	report := s.Doctor(ctx)
-	if want := `ada (Options.Identity), role Viewer, user ada of the host
+	if want := `ada (Options.Identity), roles Viewer, user ada of the host
   sees tool device_find
   sees tool status
   sees tool whoami
@@ -324,14 +324,14 @@ func verbsOf(pairs ...string) func(string) (string, bool) {
 
 // crud is a toolset of verbs, of the action "view" that is no verb, and of a bare action.
 func crud() toolset.Toolset {
-	device := func(tool, verb, action string, role access.Role) access.Rule {
-		return access.Rule{Tool: tool, MinRole: role, Verb: verb,
+	device := func(tool, verb, action, role string) access.Rule {
+		return access.Rule{Tool: tool, MinRole: []string{role}, Verb: verb,
 			Permission: access.Permission{App: "dcim", Action: action, Object: "device"}}
 	}
 	rules := []access.Rule{
-		device("destroy", "destroy", "delete", member), device("list", "list", "view", viewer),
-		{Tool: "napalm", MinRole: viewer, Permission: access.Permission{Action: "napalm_read"}},
-		device("peek", "", "view", viewer), device("retrieve", "retrieve", "view", viewer),
+		device("destroy", "destroy", "delete", "Member"), device("list", "list", "view", "Viewer"),
+		{Tool: "napalm", MinRole: []string{"Viewer"}, Permission: access.Permission{Action: "napalm_read"}},
+		device("peek", "", "view", "Viewer"), device("retrieve", "retrieve", "view", "Viewer"),
 	}
 	var tools []toolset.Tool
 	for _, rule := range rules {
@@ -358,7 +358,7 @@ func TestAdaptersMapVerbs(t *testing.T) {
 			if strings.Join(got, " ") != want {
 				t.Errorf("%T: %q, want %s", source, got, want)
 			}
-			p := access.Principal{Subject: "sub-bob", User: "bob", Role: "Viewer"}
+			p := access.Principal{Subject: "sub-bob", User: "bob", Roles: []string{"Viewer"}}
 			if e := s.Explain(t.Context(), p, "list"); e.Allowed != (want == mapped) {
 				t.Errorf("%T: %s", source, e)
 			}

@@ -25,7 +25,7 @@ import (
 func valued() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		name, _, _ := strings.Cut(token, "-")
-		return identity.Identity{Principal: access.Principal{Subject: name, Role: "Admin"}}, nil
+		return identity.Identity{Principal: access.Principal{Subject: name, Roles: []string{"Admin"}}}, nil
 	}, identity.KeepToken())
 }
 
@@ -44,7 +44,7 @@ type keyed struct{}
 const plantedKey = "pl4nted/key+of=caller"
 
 func (keyed) Identify(*http.Request) (identity.Identity, error) {
-	return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+	return identity.Identity{Principal: access.Principal{Subject: "ada", Roles: []string{"Admin"}},
 		Claims: map[string]any{"tenant": plantedKey},
 		Value:  identity.NewValue(plantedKey, plantedKey)}, nil
 }

@@ -221,7 +221,7 @@ func listening(t testing.TB, s *runtime.Server, url, token, era string) *watchCl
 		go func() {
 			defer close(ended)
 			_ = s.RunIO(ctx, serverIn, serverOut, access.Principal{Subject: "sub-" + parts[0],
-				User: parts[0], Role: parts[1]})
+				User: parts[0], Roles: []string{parts[1]}})
 			_ = serverOut.Close()
 		}()
 		t.Cleanup(func() { cancel(); <-ended })

@@ -25,7 +25,7 @@ import (
 // scoped is a toolset whose rules ask for scopes, and tell which.
 func scoped() toolset.Toolset {
 	needs := func(denial access.Denial) access.Rule {
-		return access.Rule{MinRole: member, Scopes: []string{"stock:write", "stock:read"},
+		return access.Rule{MinRole: []string{"Member"}, Scopes: []string{"stock:write", "stock:read"},
 			Denial: denial}
 	}
 	move, hush, hall, book, ask := needs(access.Challenge), needs(access.Conceal),
@@ -63,11 +63,11 @@ func scoped() toolset.Toolset {
 // holders are callers by token: role and scopes.
 func holders() identity.Source {
 	return identity.Static(map[string]access.Principal{
-		identity.HashToken("few"): {Subject: "few", Role: "Member", Scopes: []string{"stock:read",
+		identity.HashToken("few"): {Subject: "few", Roles: []string{"Member"}, Scopes: []string{"stock:read",
 			"else", "zwölf", `qu"ote`}},
-		identity.HashToken("low"): {Subject: "low", Role: "Viewer",
+		identity.HashToken("low"): {Subject: "low", Roles: []string{"Viewer"},
 			Scopes: []string{"stock:read"}},
-		identity.HashToken("full"): {Subject: "full", Role: "Admin", Scopes: []string{"stock:read",
+		identity.HashToken("full"): {Subject: "full", Roles: []string{"Admin"}, Scopes: []string{"stock:read",
 			"stock:write"}},
 	})
 }
@@ -295,6 +295,49 @@ func TestUnknownCallersGetTheScopesOfTheConfiguration(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A challenge names the alternative of which the fewest scopes are missing. Before 2026-07-28 it
+// has the other scopes of the caller too. scopes_supported has the first alternative of each rule.
+func TestChallengeNamesTheNearestAlternative(t *testing.T) {
+	set := toolset.NewToolset(toolset.Generated{
+		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock"},
+		Table: access.Table{Rules: []access.Rule{
+			{Tool: "move", Scopes: []string{"read", "write"}, OrScopes: [][]string{{"own"}, {"root"}},
+				Denial: access.Challenge},
+			{Tool: "hush", Scopes: []string{"hush"}, OrScopes: [][]string{{"move"}}}}},
+		Tools: []toolset.Tool{{Name: "move", Input: `{"type":"object"}`, Call: nothing},
+			{Name: "hush", Input: `{"type":"object"}`, Call: nothing}},
+	})
+	tokens := map[string]access.Principal{}
+	for _, scopes := range []string{"none", "write.else", "else", "root"} {
+		tokens[identity.HashToken(scopes)] = access.Principal{Subject: scopes,
+			Scopes: strings.Split(scopes, ".")}
+	}
+	source := guarded{identity.Static(tokens), identity.Resource{URL: "https://mcp.example/mcp",
+		AuthorizationServers: []string{"https://id.example"}}}
+	url := serve(t, newServer(t, runtime.Options{Identity: source}, set))
+	for _, era := range eras {
+		for token, want := range map[string]string{"none": "none own", "write.else": "else read write",
+			"else": "else own"} {
+			if era == "2026-07-28" {
+				want = strings.TrimPrefix(strings.TrimPrefix(want, "none "), "else ")
+			}
+			got := newRaw(t, url, token, era).call(t, "move", "", nil)
+			if got.status != http.StatusForbidden || !strings.Contains(
+				got.header.Get("Www-Authenticate"), `error="insufficient_scope", scope="`+want+`"`) {
+				t.Errorf("%s, %q: %s, want %s", era, token, got, want)
+			}
+		}
+		if got := newRaw(t, url, "root", era).call(t, "move", "", nil); got.status != http.StatusOK {
+			t.Errorf("%s: %s", era, got)
+		}
+	}
+	c := &raw{url: strings.TrimSuffix(url, runtime.PathMCP) + runtime.PathResourceMetadata}
+	if got := c.send(t, http.MethodGet, "", nil); !strings.Contains(got.body,
+		`"scopes_supported":["read","write"]`) {
+		t.Errorf("%s", got)
 	}
 }
 

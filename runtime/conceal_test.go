@@ -19,7 +19,7 @@ func headerTool() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/routes", Server: toolset.ServerInfo{Name: "routes", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "route", MinRole: admin}}},
+			Rules: []access.Rule{{Tool: "route", MinRole: []string{"Admin"}}}},
 		Tools: []toolset.Tool{{
 			Name:  "route",
 			Input: `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},"deep":{"type":"object","properties":{"on":{"type":"boolean","x-mcp-header":"On"}}}},"required":["region"]}`,
@@ -49,7 +49,7 @@ func adoptedWith(t testing.TB, options runtime.Options) *runtime.Server {
 		options.Identity = users()
 	}
 	s, err := runtime.Adopt(own, options, map[string]access.Rule{"shown": {Authenticated: true},
-		"promote": {MinRole: admin}})
+		"promote": {MinRole: []string{"Admin"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,14 +22,6 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// The roles of the directory, as generated code declares them.
-const (
-	viewer access.Role = iota + 1
-	member
-	manager
-	admin
-)
-
 // person is what the tools of the directory return.
 type person struct {
 	ID   string   `json:"id"`
@@ -69,14 +61,14 @@ func directory(d *desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/team", Manifest: "sha256:1", Server: toolset.ServerInfo{Name: "team", Version: "1.0.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: "create", MinRole: member},
+				{Tool: "create", MinRole: []string{"Member"}},
 				{Tool: "get_all", Authenticated: true},
-				{Tool: "get_by_id", MinRole: viewer},
+				{Tool: "get_by_id", MinRole: []string{"Viewer"}},
 				{Tool: "get_public_info", Public: true},
-				{Tool: "promote_to_manager", MinRole: admin},
-				{Tool: "update", MinRole: manager},
+				{Tool: "promote_to_manager", MinRole: []string{"Admin"}},
+				{Tool: "update", MinRole: []string{"Manager"}},
 			},
 		},
 		Receivers: []any{d},
@@ -137,7 +129,7 @@ func principalOf(user string) access.Principal {
 	if user == "Roleless" {
 		role = "viewer" // not a role: names match exactly
 	}
-	return access.Principal{Issuer: "test", Subject: "user-" + user, Role: role}
+	return access.Principal{Issuer: "test", Subject: "user-" + user, Roles: []string{role}}
 }
 
 func users() identity.Source {

@@ -19,11 +19,11 @@ import (
 func TestDoctorSeesWhatListsShow(t *testing.T) {
 	t.Parallel()
 	tokens := map[string]access.Principal{
-		"few": {Issuer: "i", Subject: "few", Role: "Member", Scopes: []string{"stock:read"}},
-		"low": {Subject: "low", Role: "Viewer", Scopes: []string{"stock:read"}},
-		"full": {Subject: "full", Role: "Admin", Client: "c", Scopes: []string{"stock:read",
+		"few": {Issuer: "i", Subject: "few", Roles: []string{"Member"}, Scopes: []string{"stock:read"}},
+		"low": {Subject: "low", Roles: []string{"Viewer"}, Scopes: []string{"stock:read"}},
+		"full": {Subject: "full", Roles: []string{"Admin"}, Client: "c", Scopes: []string{"stock:read",
 			"stock:write"}},
-		"more": {Subject: "few", Role: "Admin"},
+		"more": {Subject: "few", Roles: []string{"Admin"}},
 	}
 	hashed := map[string]access.Principal{}
 	for token, p := range tokens {
@@ -54,7 +54,7 @@ func TestDoctorSeesWhatListsShow(t *testing.T) {
 		}
 		if !all {
 			// A challenge shows what nothing but scopes is missing for. Names come in their order.
-			want := `few (Options.Identity), role Admin
+			want := `few (Options.Identity), roles Admin
   sees tool look
   sees tool move; its use needs scopes stock:write, stock:read
   sees prompt ask; its use needs scopes stock:write, stock:read
@@ -62,13 +62,13 @@ func TestDoctorSeesWhatListsShow(t *testing.T) {
   sees resource lib://hall
   not  tool hush: scopes fails: needs stock:write, stock:read, has nothing
 
-few (Options.Identity), issuer i, role Member, scopes stock:read
+few (Options.Identity), issuer i, roles Member, scopes stock:read
   sees tool look
   sees tool move; its use needs scope stock:write
 `
 			if got := report.String(); !strings.HasPrefix(got, want) ||
 				!strings.Contains(got,
-					"\n\nfull (Options.Identity), client c, role Admin, scopes stock:read stock:write\n  sees tool hush\n") {
+					"\n\nfull (Options.Identity), client c, roles Admin, scopes stock:read stock:write\n  sees tool hush\n") {
 				t.Errorf("%s", got)
 			}
 		}
@@ -83,7 +83,7 @@ func TestDoctorReportsWhoIsRefused(t *testing.T) {
 	h.set("ada", "dcim.view_device")
 	ctx := context.Background()
 	asked := []access.Principal{{Subject: "eve", User: "eve"}, {}, {Subject: "ada", User: "ada",
-		Role: "Boss"}}
+		Roles: []string{"Boss"}}}
 	for _, test := range []struct {
 		anonymous bool
 		want      []string
@@ -104,7 +104,7 @@ func TestDoctorReportsWhoIsRefused(t *testing.T) {
 		s := aware(t, h, runtime.Options{Anonymous: test.anonymous})
 		report := s.Doctor(ctx, asked...)
 		for _, want := range append(test.want,
-			"ada (asked for), role Boss, user ada of the host\n  problem: the principal's role is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
+			"ada (asked for), roles Boss, user ada of the host\n  problem: a role of the principal is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
 			if !strings.Contains(report.String(), want) {
 				t.Errorf("no %s in\n%s", want, report)
 			}

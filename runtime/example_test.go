@@ -22,7 +22,7 @@ func ExampleNew() {
 	server, err := runtime.New(runtime.Options{
 		Anonymous: true, // for the public tools
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("a-long-random-token"): {Subject: "mel", Role: "Member"},
+			identity.HashToken("a-long-random-token"): {Subject: "mel", Roles: []string{"Member"}},
 		}),
 		Logger: slog.New(slog.DiscardHandler),
 	}, shop.Toolset())
@@ -31,7 +31,7 @@ func ExampleNew() {
 	}
 	table := server.Table()
 	fmt.Println("anonymous:", table.Visible(access.Principal{}).Names())
-	fmt.Println("mel:", table.Visible(access.Principal{Subject: "mel", Role: "Member"}).Names())
+	fmt.Println("mel:", table.Visible(access.Principal{Subject: "mel", Roles: []string{"Member"}}).Names())
 	// Output:
 	// anonymous: [list_parts]
 	// mel: [list_parts order_parts]
@@ -71,7 +71,7 @@ func ExampleServer_RunStdio() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	caller := access.Principal{Issuer: "local", Subject: "me", Role: "Member"}
+	caller := access.Principal{Issuer: "local", Subject: "me", Roles: []string{"Member"}}
 	if err := server.RunStdio(context.Background(), caller); err != nil {
 		log.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func ExampleServer_RunIO() {
 	receive, out := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		caller := access.Principal{Issuer: "local", Subject: "me", Role: "Member"}
+		caller := access.Principal{Issuer: "local", Subject: "me", Roles: []string{"Member"}}
 		ended <- server.RunIO(context.Background(), in, out, caller)
 	}()
 	fmt.Fprintln(send, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{`+
@@ -182,14 +182,14 @@ func ExampleAdopt() {
 	}
 	table := server.Table()
 	for _, caller := range []access.Principal{
-		{}, {Subject: "vera", Role: "Viewer"}, {Subject: "mel", Role: "Member"},
-		{Subject: "ada", Role: "Admin", Scopes: []string{"issues"}},
+		{}, {Subject: "vera", Roles: []string{"Viewer"}}, {Subject: "mel", Roles: []string{"Member"}},
+		{Subject: "ada", Roles: []string{"Admin"}, Scopes: []string{"issues"}},
 	} {
-		fmt.Println(caller.Role, table.Visible(caller).Names())
+		fmt.Println(caller.Roles, table.Visible(caller).Names())
 	}
 	// Output:
-	//  [about]
-	// Viewer [about get_issue]
-	// Member [about close_issue get_issue]
-	// Admin [about close_issue delete_issue get_issue]
+	// [] [about]
+	// [Viewer] [about get_issue]
+	// [Member] [about close_issue get_issue]
+	// [Admin] [about close_issue delete_issue get_issue]
 }

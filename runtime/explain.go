@@ -11,30 +11,39 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 )
 
-// Explanation is why a principal may use a tool, a prompt or a resource, or why not.
-type Explanation = access.Explanation
-
 // Explain returns why a principal may use a tool, or why not. With Options.Host.Source it reads
 // the host's permissions as a request of that principal does. An alias stands for its tool. A
 // principal whose Subject is its Client counts as the client itself; see identity.OfClientItself.
-func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) Explanation {
+func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) access.Explanation {
 	return s.ExplainOf(ctx, p, access.Tools, tool)
 }
 
 // ExplainOf is [Server.Explain] for any kind. The name of a resource is its URI or template, and
 // that of a value the [access.Rule.Name] of its rule.
 func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
-	name string) Explanation {
+	name string) access.Explanation {
 	if tool, ok := s.aliases[name]; ok && k == access.Tools {
 		name = tool
 	}
-	view := s.host.View(ctx, p, s.opts.Anonymous)
+	view := s.view(ctx, p)
 	e := s.explain(view, k, name)
 	e.Host = view.Why
 	return e
 }
 
-func (s *Server) explain(view principal.View, k access.Kind, name string) Explanation {
+// view returns a principal as its messages over HTTP would be seen.
+func (s *Server) view(ctx context.Context, p access.Principal) principal.View {
+	p.Bounds = nil
+	if s.boundaries != nil {
+		p.Bounds, _ = s.boundaries.Of(ctx, p)
+	}
+	if s.boundaries.Blocked(p) {
+		return principal.View{Principal: p, Why: "its client is blocked (403 over HTTP)", Refused: true}
+	}
+	return s.host.View(ctx, p, s.opts.Anonymous)
+}
+
+func (s *Server) explain(view principal.View, k access.Kind, name string) access.Explanation {
 	table, off := s.table.Of(k), s.policy.IsOff(k, name)
 	d := table.Decide(view.Principal, name)
 	allowed := d.Allowed && !view.Refused &&
@@ -43,7 +52,7 @@ func (s *Server) explain(view principal.View, k access.Kind, name string) Explan
 		tool := s.explain(view, access.Tools, rule.Tool)
 		off, allowed = tool.Off, allowed && tool.Allowed
 	}
-	return Explanation{
+	return access.Explanation{
 		Kind: k, Name: name, Off: off, Allowed: allowed && !off,
 		Listed:  s.policy.Listed(view.Principal, k).Contains(name) && !view.Refused,
 		Missing: d.Missing(), Verdicts: table.Explain(view.Principal, name)}
@@ -72,13 +81,13 @@ func (s *Server) Doctor(ctx context.Context, principals ...access.Principal) acc
 }
 
 func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) access.Diagnosis {
-	view := s.host.View(ctx, p, s.opts.Anonymous)
+	view := s.view(ctx, p)
 	p = view.Principal
 	d := access.Diagnosis{
 		From: from, Principal: p, Refused: view.Refused, HostUnknown: s.host != nil &&
 			view.Why != ""}
 	var problems []string
-	if err := principal.CheckRole(s.table, p); err != nil {
+	if err := principal.CheckRoles(s.table, p); err != nil {
 		problems = append(problems, err.Error())
 	}
 	if view.Why != "" {

@@ -22,7 +22,7 @@ const (
 )
 
 // Administer returns a server as Options.Admin gets it.
-func Administer(s *Server) Administered { return administered{s} }
+func Administer(s *Server) Administered { return administered{Server: s} }
 
 // CloseSessions ends all sessions.
 func CloseSessions(s *Server) { s.sessions.CloseSessions() }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -44,17 +45,30 @@ const (
 	maxListTTL             = 24 * time.Hour
 )
 
-// AccessOptions are about refusals and administrators.
+// AccessOptions are about refusals, boundaries and administrators.
 type AccessOptions struct {
 	// Denial is how a refusal looks for tools, prompts and resources without a denial= of their
 	// own. Zero is access.Conceal.
 	Denial access.Denial
-	// AdminRole is the lowest role of administrators; see [Administered]. Empty is the highest
-	// role.
+	// AdminRole is the lowest role of administrators; see [Administered]. Empty is the end of the
+	// main chain of roles.
 	AdminRole string
+	// Boundaries has the permission boundary of each client: the most that the client may do, for
+	// whichever caller. A client without a boundary may use public items only. On stdio the program
+	// names the client, and a principal without one has no boundary. Package boundary/static reads a
+	// file, and boundary/stored a database. Nil bounds no client.
+	Boundaries boundary.Source
+	// BoundariesOptional lifts the boundary of clients without one. It stops no client that can
+	// register again, since its new id has no boundary.
+	BoundariesOptional bool
 }
 
 func (o *AccessOptions) withDefaults(p *problems) {
+	p.nilPointer("Options.Access.Boundaries", o.Boundaries)
+	if o.BoundariesOptional && o.Boundaries == nil {
+		p.add("Options.Access.BoundariesOptional is set without Options.Access.Boundaries: set " +
+			"Boundaries, or remove BoundariesOptional")
+	}
 	o.Denial = cmp.Or(o.Denial, access.Conceal)
 	if o.Denial < access.Conceal || o.Denial > access.Challenge {
 		p.add("Options.Access.Denial is %d: use access.Conceal, access.Forbid or access.Challenge",
@@ -90,7 +104,7 @@ type HostOptions struct {
 	// Recheck is how often the server reads the permissions of clients that wait for notifications,
 	// and sends list_changed if their lists have changed. These are sessions with a stream, and
 	// subscriptions/listen requests. Permissions that TTL keeps count here. Over HTTP, the server
-	// also authenticates the request of the stream again: Identity may return another role, or
+	// also authenticates the request of the stream again: Identity may return other roles, or
 	// refuse the credential. Zero is a minute.
 	Recheck time.Duration
 	// ServiceUsers are the host's users of OAuth clients whose principals name none. Empty maps no

@@ -163,7 +163,8 @@ func (s *Server) RunIO(ctx context.Context, in io.Reader, out io.Writer, p acces
 	}
 	s.facts.Streams.Add(1)
 	defer s.facts.Streams.Add(-1)
-	caller := identity.Identity{Principal: p, ClientItself: identity.OfClientItself(p)}
+	caller := identity.Identity{Principal: s.boundaries.Program(s.table.Resolve(p)),
+		ClientItself: identity.OfClientItself(p)}
 	config, catalogs := s.transport, []string(nil)
 	for _, option := range options {
 		catalogs = append(catalogs, option.catalogs...)
@@ -182,5 +183,5 @@ func (s *Server) checkPrincipal(p access.Principal) error {
 		return errors.New("the principal has no Subject: set it, or pass the zero Principal for an " +
 			"anonymous caller")
 	}
-	return cmp.Or(principal.CheckNames(p), principal.CheckRole(s.table, p))
+	return cmp.Or(principal.CheckNames(p), principal.CheckRoles(s.table, p))
 }

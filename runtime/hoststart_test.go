@@ -25,14 +25,6 @@ type checkedHost struct {
 
 func (h checkedHost) Check(ctx context.Context) error { return h.check(ctx) }
 
-// probedHost names the principal that the check at start queries.
-type probedHost struct {
-	*fakeHost
-	probe access.Principal
-}
-
-func (h probedHost) ProbePrincipal() access.Principal { return h.probe }
-
 // sqlError is an error as drivers of PostgreSQL return it.
 type sqlError string
 
@@ -87,16 +79,13 @@ func TestHostThatCannotBeReadDoesNotStart(t *testing.T) {
 		stock())
 }
 
-func TestHostIsCheckedForThePrincipalThatTheAdapterNames(t *testing.T) {
+func TestHostWithoutCheckIsQueriedAtStart(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		source func(*fakeHost) capability.Source
 		asked  string
 	}{
-		"none": {func(h *fakeHost) capability.Source { return h }, capability.ProbeUser},
-		"a prober": {func(h *fakeHost) capability.Source {
-			return probedHost{h, access.Principal{User: "probe"}}
-		}, "probe"},
+		"none":      {func(h *fakeHost) capability.Source { return h }, "mcpgen-start-check"},
 		"a checker": {func(h *fakeHost) capability.Source { return checkedHost{h, passes} }, ""},
 	} {
 		h := newHost(nil)
@@ -138,7 +127,7 @@ func TestServerStartsNotReadyWithoutItsHost(t *testing.T) {
 		s := newServer(t, hostOptions(source, log.at(slog.LevelInfo)), stock())
 		defer s.Shutdown(context.Background())
 		ready := asksReady(s)
-		ada := access.Principal{Subject: "ada", User: "ada", Role: "Viewer"}
+		ada := access.Principal{Subject: "ada", User: "ada", Roles: []string{"Viewer"}}
 		logged := func(when string, failed, passed int) {
 			t.Helper()
 			synctest.Wait()

@@ -68,7 +68,7 @@ func TestStreamEndsWithItsToken(t *testing.T) {
 // lasting gives each message a credential that lasts for some time.
 func lasting(life time.Duration) identity.Source {
 	return identity.Bearer(func(context.Context, string) (identity.Identity, error) {
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Roles: []string{"Admin"}},
 			Expires: time.Now().Add(life)}, nil
 	})
 }
@@ -177,12 +177,12 @@ func TestIsAdmin(t *testing.T) {
 		p               access.Principal
 		highest, chosen bool
 	}{
-		{access.Principal{Subject: "a", Role: "Admin"}, true, true},
-		{access.Principal{Subject: "a", Role: "Manager"}, false, true},
-		{access.Principal{Subject: "a", Role: "Member"}, false, false},
-		{access.Principal{Subject: "a", Role: "Root"}, false, false},
+		{access.Principal{Subject: "a", Roles: []string{"Admin"}}, true, true},
+		{access.Principal{Subject: "a", Roles: []string{"Manager"}}, false, true},
+		{access.Principal{Subject: "a", Roles: []string{"Member"}}, false, false},
+		{access.Principal{Subject: "a", Roles: []string{"Root"}}, false, false},
 		{access.Principal{Subject: "a"}, false, false},
-		{access.Principal{Role: "Admin"}, false, false},
+		{access.Principal{Roles: []string{"Admin"}}, false, false},
 		{access.Principal{}, false, false},
 	} {
 		if highest.IsAdmin(test.p) != test.highest || chosen.IsAdmin(test.p) != test.chosen {

@@ -101,7 +101,7 @@ func shortLived() identity.Source {
 		if ends[token].IsZero() {
 			ends[token] = time.Now().Add(shortLife)
 		}
-		return identity.Identity{Principal: access.Principal{Subject: "ada", Role: "Admin"},
+		return identity.Identity{Principal: access.Principal{Subject: "ada", Roles: []string{"Admin"}},
 			Expires: ends[token]}, nil
 	})
 }

@@ -294,9 +294,9 @@ func offering(do func(ctx context.Context)) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/all", Server: toolset.ServerInfo{Name: "all", Version: "1"},
 		Table: access.Table{
-			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer}},
-			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
-			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
+			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: []string{"Viewer"}}},
+			Prompts:   []access.Rule{{Prompt: "greet", MinRole: []string{"Viewer"}}},
+			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: []string{"Viewer"}}},
 		},
 		Tools: []toolset.Tool{{Name: "work", Input: `{"type":"object"}`,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {

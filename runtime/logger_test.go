@@ -21,7 +21,7 @@ import (
 func crowd() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
-			Role: "Member"}}, nil
+			Roles: []string{"Member"}}}, nil
 	})
 }
 
@@ -52,7 +52,7 @@ func TestLogsOfConcurrentCallersNeverCross(t *testing.T) {
 			who, era := fmt.Sprintf("user-%d", client), eras[client%len(eras)]
 			var l *listener
 			if client%10 == 9 {
-				l = overPipe(t, s, access.Principal{Issuer: "test", Subject: who, Role: "Member"},
+				l = overPipe(t, s, access.Principal{Issuer: "test", Subject: who, Roles: []string{"Member"}},
 					era)
 			} else {
 				l = overHTTP(t, url, who, era)

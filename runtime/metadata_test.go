@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,8 +35,8 @@ func renamed() toolset.Toolset {
 			WebsiteURL: "https://renamed.example",
 			Icons:      []toolset.Icon{{Source: "https://renamed.example/icon.png"}}},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "list_parts", Public: true}, {Tool: "order", MinRole: manager},
-			{Tool: "drop_part", MinRole: manager}}},
+			{Tool: "list_parts", Public: true}, {Tool: "order", MinRole: []string{"Manager"}},
+			{Tool: "drop_part", MinRole: []string{"Manager"}}}},
 		Tools: []toolset.Tool{
 			{Name: "drop_part", Input: anyInput, SDK: true, Call: native,
 				Aliases: []string{"remove"}},
@@ -107,7 +108,7 @@ func TestLoggingIsDeclaredWhereSomethingCanLog(t *testing.T) {
 			})
 		return server
 	}
-	rules := map[string]access.Rule{"old": {MinRole: manager}}
+	rules := map[string]access.Rule{"old": {MinRole: []string{"Manager"}}}
 	quietly := &mcp.ServerCapabilities{}
 	//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
 	logging := &mcp.ServerCapabilities{Logging: &mcp.LoggingCapabilities{}}
@@ -173,7 +174,7 @@ func TestInstructionsNameNothingHidden(t *testing.T) {
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Texts: runtime.TextOptions{
 			InstructionsFor: func(p access.Principal, tools []string) string {
-				if p.Role == "Admin" {
+				if slices.Contains(p.Roles, "Admin") {
 					panic("hunter2")
 				}
 				seen = tools
@@ -264,7 +265,7 @@ func TestAdoptedInstructionsNameNothingHidden(t *testing.T) {
 	addTool(server, "ruled_tool", "x")
 	addTool(server, "bare_tool", "x")
 	s := adopt(t, server, runtime.Options{},
-		map[string]access.Rule{"ruled_tool": {MinRole: manager}})
+		map[string]access.Rule{"ruled_tool": {MinRole: []string{"Manager"}}})
 	for user, want := range map[string]string{"Viewer": "", "Manager": "Call ruled_tool."} {
 		got := connectIO(t, s, principalOf(user), eras[1]).InitializeResult().Instructions
 		if got != want {
@@ -289,7 +290,7 @@ func TestMetadataThatMiddlewareChangesIsItsCallersOwn(t *testing.T) {
 					tool.Meta["example.org/for"].(map[string]any)[caller.Subject] = true
 					tool.Icons[0].Source += "/" + caller.Subject
 					tool.Icons[0].Sizes[0] = caller.Subject
-					*tool.Annotations.DestructiveHint = caller.Role == "Admin"
+					*tool.Annotations.DestructiveHint = slices.Contains(caller.Roles, "Admin")
 				}
 			}
 			return res, err
@@ -318,7 +319,7 @@ func TestInstructionsNameNoRemovedTool(t *testing.T) {
 		Annotations: toolset.Annotations{ReadOnlyHint: true}},
 		{Name: "delete_user", Input: anyInput, Call: nothing, Aliases: []string{"rm_user"}}},
 		access.Rule{Tool: "peek", Authenticated: true},
-		access.Rule{Tool: "delete_user", MinRole: admin})
+		access.Rule{Tool: "delete_user", MinRole: []string{"Admin"}})
 	for _, text := range []string{"Use delete_user.", "Use `rm_user`."} {
 		for name, o := range map[string]runtime.Options{"all": {}, "ReadOnly": {ReadOnly: true},
 			"Without": {}} {
@@ -341,7 +342,7 @@ func TestInstructionsNameNoRemovedTool(t *testing.T) {
 		return nil, nil, nil
 	})
 	url := serve(t, adopt(t, own, runtime.Options{ReadOnly: true},
-		map[string]access.Rule{"delete_user": {MinRole: admin}}))
+		map[string]access.Rule{"delete_user": {MinRole: []string{"Admin"}}}))
 	for _, user := range []string{"Viewer", "Admin"} {
 		got := connectHTTP(t, url, tokens[user], eras[0]).InitializeResult().Instructions
 		if got != "" {

@@ -69,7 +69,7 @@ var outcomes = []struct {
 	{"is cancelled", func(context.Context) error { return context.Canceled }},
 	{"reads its caller", func(ctx context.Context) error {
 		caller, _ := runtime.Caller(ctx)
-		return fmt.Errorf("%s, %v", caller.Role, ctx.Err())
+		return fmt.Errorf("%s, %v", caller.Roles, ctx.Err())
 	}},
 	{"reports", func(ctx context.Context) error {
 		runtime.Logger(ctx).Log(ctx, slog.LevelError, "computing")
@@ -183,10 +183,10 @@ func unlucky(timeout time.Duration, fail func(context.Context) error) toolset.To
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/failing", Server: toolset.ServerInfo{Name: "failing", Version: "1"},
 		Table: access.Table{
-			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: viewer},
-				{Tool: "result", MinRole: viewer}},
-			Prompts:   []access.Rule{{Prompt: "greet", MinRole: viewer}},
-			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: viewer}},
+			Roles: access.DefaultRoles(), Rules: []access.Rule{{Tool: "work", MinRole: []string{"Viewer"}},
+				{Tool: "result", MinRole: []string{"Viewer"}}},
+			Prompts:   []access.Rule{{Prompt: "greet", MinRole: []string{"Viewer"}}},
+			Resources: []access.Rule{{Resource: "lib://books/{id}", MinRole: []string{"Viewer"}}},
 		},
 		Tools: []toolset.Tool{
 			{Name: "work", Input: `{"type":"object"}`, Timeout: timeout,

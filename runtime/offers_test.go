@@ -39,14 +39,14 @@ func library() toolset.Toolset {
 		Table: access.Table{
 			Roles: access.DefaultRoles(),
 			Prompts: []access.Rule{
-				{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: manager},
-				{Prompt: "join", Authenticated: true}, {Prompt: "rule", MinRole: admin},
+				{Prompt: "greet", Public: true}, {Prompt: "hire", MinRole: []string{"Manager"}},
+				{Prompt: "join", Authenticated: true}, {Prompt: "rule", MinRole: []string{"Admin"}},
 			},
 			Resources: []access.Rule{
-				{Resource: "lib://hall", Public: true}, {Resource: "lib://safe", MinRole: admin},
-				{Resource: "lib://shelf", MinRole: viewer},
-				{Resource: "lib://books/{id}", MinRole: member}, {Resource: "lib://notes/{+path}",
-					MinRole: admin}, {Resource: "lib://pages/{n}", Authenticated: true},
+				{Resource: "lib://hall", Public: true}, {Resource: "lib://safe", MinRole: []string{"Admin"}},
+				{Resource: "lib://shelf", MinRole: []string{"Viewer"}},
+				{Resource: "lib://books/{id}", MinRole: []string{"Member"}}, {Resource: "lib://notes/{+path}",
+					MinRole: []string{"Admin"}}, {Resource: "lib://pages/{n}", Authenticated: true},
 			},
 		},
 		Prompts: []toolset.Prompt{prompt("greet"), prompt("hire"), prompt("join"), prompt("rule")},

@@ -139,7 +139,9 @@ func (o Options) serves(toolsets []toolset.Toolset) []toolset.Toolset {
 }
 
 // listsChange reports whether lists can change while the server runs.
-func (o Options) listsChange() bool { return o.Host.Source != nil || o.Catalogs.Source != nil }
+func (o Options) listsChange() bool {
+	return o.Host.Source != nil || o.Catalogs.Source != nil || o.Access.Boundaries != nil
+}
 
 // checks returns the checks of readiness, with those that need no entry in Observe.Readiness.
 func (o Options) checks() map[string]func(context.Context) error {

@@ -40,7 +40,7 @@ func askers(t *testing.T, options runtime.Options) map[string]*runtime.Server {
 				}
 				return &mcp.CallToolResult{}, err
 			})
-		return adopt(t, own, options, map[string]access.Rule{"meet": {MinRole: viewer}})
+		return adopt(t, own, options, map[string]access.Rule{"meet": {MinRole: []string{"Viewer"}}})
 	}
 	return map[string]*runtime.Server{
 		"toolset": newServer(t, options, visits(visit)),

@@ -41,8 +41,8 @@ func asker(runs *atomic.Int32) toolset.Toolset {
 	return toolsetOf([]toolset.Tool{
 		{Name: "drop", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
 		{Name: "drop_more", SDK: true, Input: `{"type":"object"}`, Call: asking(runs)},
-	}, access.Rule{Tool: "drop", MinRole: manager}, access.Rule{Tool: "drop_more",
-		MinRole: manager})
+	}, access.Rule{Tool: "drop", MinRole: []string{"Manager"}}, access.Rule{Tool: "drop_more",
+		MinRole: []string{"Manager"}})
 }
 
 var stateInBody = regexp.MustCompile(`"requestState":"([^"]*)"`)

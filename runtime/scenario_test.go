@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,7 +53,8 @@ import (
 //
 // "users" has a line for each caller that is not one of the usual ones: a name and the principal as
 // JSON. Lasts is the time from the start to the end of its credential. "rules" has the rules of an
-// adopted server by key, in the words of directives.
+// adopted server by key, in the words of directives. "boundaries" is a file of boundaries, whose
+// source "server> boundaries-fail ERROR" lets fail, and "server> boundaries ENTRIES" replaces.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	scenario.Run(t, "testdata/scenario", buildScenario)
@@ -67,13 +69,12 @@ var scenarioUsers = map[string]scenarioUser{"nobody": {},
 
 func userWith(name, role string) scenarioUser {
 	return scenarioUser{Principal: access.Principal{Issuer: "test", Subject: name, User: name,
-		Role: role}}
+		Roles: []string{role}}}
 }
 
 // scenarioUser is a caller as the section "users" has it.
 type scenarioUser struct {
 	access.Principal
-	Roles  []string // of its credential
 	Lasts  string
 	Itself bool // the client's own
 
@@ -85,6 +86,7 @@ type scenarioWorld struct {
 	t       testing.TB
 	users   map[string]scenarioUser
 	host    *fakeHost
+	fences  *fences
 	shelf   *shelf
 	store   *scenarioStore
 	purse   *purse
@@ -129,6 +131,10 @@ func buildScenario(t testing.TB, setup scenario.Setup) scenario.World {
 			}
 			w.users[name] = p
 		}
+	}
+	if text, ok := setup.Sections["boundaries"]; ok {
+		w.fences = &fences{source: boundaryFile(t, text)}
+		options.Access.Boundaries = w.fences
 	}
 	options.Identity = identity.Bearer(w.verify, identity.NamesUsers())
 	switch setup.Server["identity"] {
@@ -323,15 +329,15 @@ func (w *scenarioWorld) verify(_ context.Context, token string) (identity.Identi
 	if !ok {
 		return identity.Identity{}, identity.ErrInvalidToken
 	}
-	return identity.Identity{Principal: p.Principal, Roles: p.Roles, Expires: p.expires,
+	return identity.Identity{Principal: p.Principal, Expires: p.expires,
 		ClientItself: p.Itself}, nil
 }
 
 func (w *scenarioWorld) stdio(ctx context.Context, in io.Reader, out io.Writer,
 	caller string) error {
 	p := w.users[caller].Principal
-	if p.Role == "viewer" {
-		p.Role = "" // a role that is not in the hierarchy is an error at start
+	if slices.Contains(p.Roles, "viewer") {
+		p.Roles = nil // a role that is not in the hierarchy is an error at start
 	}
 	return w.server.RunIO(ctx, in, out, p)
 }
@@ -366,6 +372,10 @@ func (w *scenarioWorld) do(verb, text string) error {
 			words[i] = strings.ReplaceAll(words[i], "+", " ")
 		}
 		w.host.set(words[0], words[1:]...)
+	case "boundaries": // the entries of the file from now on
+		w.fences.change(boundaryFile(w.t, "boundaries: ["+text+"]"))
+	case "boundaries-fail":
+		w.fences.fails(text)
 	case "grant":
 		w.grant(words[0], strings.TrimPrefix(text, words[0]))
 	case "no-host-user":

@@ -185,8 +185,8 @@ func scripted(w *scenarioWorld) toolset.Generated {
 		}
 	}
 	g := toolsetOf(tools, access.Rule{Tool: "open", Public: true},
-		access.Rule{Tool: "secret", MinRole: admin},
-		access.Rule{Tool: "boss", MinRole: admin}).Generated()
+		access.Rule{Tool: "secret", MinRole: []string{"Admin"}},
+		access.Rule{Tool: "boss", MinRole: []string{"Admin"}}).Generated()
 	g.Table.Prompts = []access.Rule{{Prompt: "do", Authenticated: true}}
 	g.Table.Resources = []access.Rule{{Resource: "do:{script}", Authenticated: true}}
 	g.Prompts = []toolset.Prompt{{Name: "do", Arguments: []toolset.Argument{{Name: "do",

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -47,7 +49,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 			g.Tools[i].Input = `{"type":"object","properties":{"v":{"type":"string","enum":["a"]}},` +
 				`"required":["v"]}`
 			g.Table.Values = append(g.Table.Values, access.Rule{Tool: g.Tools[i].Name, Argument: "v",
-				Value: "a", MinRole: admin})
+				Value: "a", MinRole: []string{"Admin"}})
 		}
 		return toolset.NewToolset(g)
 	},
@@ -86,7 +88,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 		g.Tools = append(g.Tools, own.Tools[0], good("scoped"), good("told"))
 		g.Table.Rules = append(g.Table.Rules, own.Table.Rules[0],
 			access.Rule{Tool: "scoped", Scopes: []string{"w"}, Denial: access.Challenge},
-			access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid})
+			access.Rule{Tool: "told", MinRole: []string{"Admin"}, Denial: access.Forbid})
 		return toolset.NewToolset(g)
 	},
 	"script-sdk": func(w *scenarioWorld) toolset.Toolset {
@@ -210,7 +212,7 @@ func visitsOfHost() toolset.Toolset {
 	of := permission("dcim.drop_device")
 	for _, rules := range [][]access.Rule{g.Table.Rules, g.Table.Prompts, g.Table.Resources} {
 		for i := range rules {
-			rules[i].MinRole, rules[i].Permission = 0, of
+			rules[i].MinRole, rules[i].Permission = nil, of
 		}
 	}
 	return toolset.NewToolset(g)
@@ -368,8 +370,8 @@ func boards() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/boards", Server: toolset.ServerInfo{Name: "boards", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "edit", MinRole: member}, {Tool: "show", MinRole: member}},
-			Resources: []access.Rule{{Resource: boardURI, MinRole: member},
+			Rules: []access.Rule{{Tool: "edit", MinRole: []string{"Member"}}, {Tool: "show", MinRole: []string{"Member"}}},
+			Resources: []access.Rule{{Resource: boardURI, MinRole: []string{"Member"}},
 				{Resource: "ui://parts/other", Authenticated: true}}},
 		Tools:     []toolset.Tool{tool("edit"), tool("show")},
 		Resources: []toolset.Resource{view(boardURI), view("ui://parts/other")},
@@ -531,8 +533,8 @@ func travel() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/trips", Server: toolset.ServerInfo{Name: "trips", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Prompts:   []access.Rule{{Prompt: "trip", MinRole: viewer}},
-			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: viewer}}},
+			Prompts:   []access.Rule{{Prompt: "trip", MinRole: []string{"Viewer"}}},
+			Resources: []access.Rule{{Resource: "trip:{from}/{to}", MinRole: []string{"Viewer"}}}},
 		Prompts: []toolset.Prompt{{Name: "trip", Arguments: []toolset.Argument{
 			{Name: "from", Complete: known}, {Name: "to", Complete: known}},
 			Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
@@ -659,7 +661,7 @@ func vault(hidden bool) toolset.Toolset {
 	for _, h := range both {
 		rule := access.Rule{Public: true}
 		if h != "" {
-			rule = access.Rule{MinRole: manager, Scopes: []string{"vault:open"}}
+			rule = access.Rule{MinRole: []string{"Manager"}, Scopes: []string{"vault:open"}}
 		}
 		app := "ui://vault/" + h + "app"
 		tools := []toolset.Tool{
@@ -864,7 +866,7 @@ func crew() toolset.Toolset {
 	g.Table.Roles = access.DefaultRoles()
 	for _, r := range crewTools {
 		g.Tools = append(g.Tools, r.tool())
-		rule := access.Rule{Tool: r.name, MinRole: viewer}
+		rule := access.Rule{Tool: r.name, MinRole: []string{"Viewer"}}
 		if r.name == "survey" {
 			rule = access.Rule{Tool: r.name, Public: true}
 		}
@@ -873,11 +875,74 @@ func crew() toolset.Toolset {
 			rule := access.Rule{Tool: r.name, Argument: r.argument, Value: value}
 			if from := strings.Index(r.may[value], "y"); from == 0 {
 				rule.Public = true
-			} else {
-				rule.MinRole = access.Role(from - 1)
+			} else if from > 1 {
+				rule.MinRole = g.Table.Roles[0][from-2 : from-1]
 			}
 			g.Table.Values = append(g.Table.Values, rule)
 		}
 	}
 	return toolset.NewToolset(g)
+}
+
+// fences is a source of boundaries that change. It can fail, and does not only read memory.
+type fences struct {
+	mu      sync.Mutex
+	source  boundary.Source
+	failure string
+	follow  []chan boundary.Party
+}
+
+// change replaces the boundaries, and reports those of the earlier and of the new ones.
+func (f *fences) change(source boundary.Source) {
+	earlier := f.All()
+	f.mu.Lock()
+	f.source = source
+	follow := slices.Clone(f.follow)
+	f.mu.Unlock()
+	for _, all := range []iter.Seq2[boundary.Party, boundary.Boundary]{earlier, f.All()} {
+		for party := range all {
+			for _, channel := range follow {
+				channel <- party
+			}
+		}
+	}
+}
+
+func (f *fences) Changes(ctx context.Context) <-chan boundary.Party {
+	channel := make(chan boundary.Party, 100)
+	channel <- boundary.Party{}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.follow = append(f.follow, channel)
+	return channel
+}
+
+func (f *fences) fails(failure string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failure = failure
+}
+
+func (f *fences) Boundary(ctx context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	f.mu.Lock()
+	failure, source := f.failure, f.source
+	f.mu.Unlock()
+	switch failure {
+	case "":
+		return source.Boundary(ctx, p)
+	case "panic":
+		panic("no fence")
+	case "hang":
+		<-ctx.Done()
+	}
+	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}, true,
+		errors.New(failure)
+}
+
+func (f *fences) All() iter.Seq2[boundary.Party, boundary.Boundary] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.source.(interface {
+		All() iter.Seq2[boundary.Party, boundary.Boundary]
+	}).All()
 }

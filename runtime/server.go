@@ -7,7 +7,8 @@
 // [toolset.NewToolset], and an existing go-sdk server has [Adopt].
 //
 // Packages with more dependencies are modules of their own, below this package's path:
-// identity/oidc, store, catalog/stored, grant/stored, admin, telemetry and sandbox.
+// identity/oidc, store, boundary/stored, catalog/stored, grant/stored, admin, telemetry and
+// sandbox.
 //
 // [New] makes a server of toolsets, and [Adopt] makes one around an existing go-sdk server.
 // [Server.Handler] serves it over HTTP, and [Server.RunStdio] over stdio. Handlers find their
@@ -30,10 +31,12 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
 	"github.com/mcpgen/mcpgen/internal/pattern"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -61,8 +64,9 @@ type Server struct {
 	close    context.CancelFunc
 
 	authenticator *principal.Authenticator
-	host          *principal.Host // nil without Options.Host.Source
-	grants        *invoke.Grants  // nil without grants
+	host          *principal.Host       // nil without Options.Host.Source
+	boundaries    *principal.Boundaries // nil without Options.Access.Boundaries
+	grants        *invoke.Grants        // nil without grants
 	policy        *discovery.Policy
 	catalogs      *discovery.Catalogs
 	lists         *discovery.Lists
@@ -74,7 +78,7 @@ type Server struct {
 	sessions      *session.Server
 	facts         *request.Server
 	transport     transport.Config
-	admin         access.Role  // the lowest role of admins
+	admin         string       // the lowest role of admins
 	brief         bool         // the record of the start
 	beside        http.Handler // of Options.Admin, nil without it
 }
@@ -177,7 +181,7 @@ func (s *Server) build(server *mcp.Server) error {
 			"Options.Host.RecordOnly is set", "names", names)
 	}
 	if opts.Admin != nil {
-		if s.beside, err = opts.Admin(administered{s}); err != nil {
+		if s.beside, err = opts.Admin(administered{Server: s}); err != nil {
 			return fmt.Errorf("Options.Admin: %w", err)
 		}
 	}
@@ -187,6 +191,18 @@ func (s *Server) build(server *mcp.Server) error {
 	}
 	if opts.Catalogs.Source != nil {
 		go s.catalogs.Follow(s.closing, s.changes.RecheckSwitches, s.changes.RecheckCatalogs)
+	}
+	if s.boundaries != nil {
+		changed := make(chan struct{}, 1)
+		changed <- struct{}{} // clients may have been blocked while no server ran
+		go s.cancelBlocked(changed)
+		go s.boundaries.Follow(s.closing, func(concerns func(access.Principal) bool) {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+			s.changes.RecheckBoundaries(concerns)
+		})
 	}
 	if opts.Protocol.ResourceUpdates != nil && s.updates != nil {
 		go s.followUpdates()
@@ -264,14 +280,19 @@ func (s *Server) warnOfUnusedDefaults() {
 }
 
 func (s *Server) buildAdminRole() error {
-	roles := s.table.Hierarchy()
-	highest := roles[len(roles)-1]
-	if s.admin = s.table.Rank(cmp.Or(s.opts.Access.AdminRole, highest)); s.admin == 0 {
+	s.admin = cmp.Or(s.opts.Access.AdminRole, s.highestRole())
+	if !slices.Contains(s.table.Hierarchy(), s.admin) {
 		return fmt.Errorf("Options.Access.AdminRole is %q, which is not a role of %s: use one "+
 			"of them, or leave it empty for %s",
-			s.opts.Access.AdminRole, strings.Join(roles, " < "), highest)
+			s.admin, roleorder.Text(s.table.Roles), s.highestRole())
 	}
 	return nil
+}
+
+// highestRole returns the end of the main chain, which is never empty.
+func (s *Server) highestRole() string {
+	chain := s.table.MainChain()
+	return chain[len(chain)-1]
 }
 
 func (s *Server) buildHost() (err error) {
@@ -339,6 +360,9 @@ func (s *Server) buildDiscovery() error {
 	s.catalogs = discovery.NewCatalogs(discovery.CatalogsConfig{
 		Source: opts.Catalogs.Source, Declared: s.composed.catalogs, Policy: s.policy,
 		Strict: opts.Catalogs.Strict, Pool: s.pool, Log: opts.Logger, Masker: opts.Observe.Masker})
+	if err := s.buildBoundaries(); err != nil {
+		return err
+	}
 	s.lists = discovery.NewLists(discovery.ListsConfig{
 		Policy: s.policy, PageSize: opts.Lists.PageSize, TTLMs: int(opts.Lists.TTL.Milliseconds()),
 		Clone:   len(opts.Interceptors) > 0,
@@ -349,14 +373,42 @@ func (s *Server) buildDiscovery() error {
 			all = own
 		}
 		s.changes = discovery.NewListChanged(discovery.ListChangedConfig{
-			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Interval: opts.Host.Recheck,
-			Log: opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own)})
+			Lists: s.lists, Catalogs: s.catalogs, Host: s.host, Boundaries: s.boundaries,
+			Interval: opts.Host.Recheck,
+			Log:      opts.Logger, Kinds: all, Adopted: s.listedByAdopted(own)})
 	}
 	if s.haveUpdates() {
 		s.updates = discovery.NewUpdates(discovery.UpdatesConfig{
-			Policy: s.policy, Host: s.host, Log: opts.Logger})
+			Host: s.host, Boundaries: s.boundaries, Log: opts.Logger,
+			MayFollow: func(p access.Principal, uri string) bool { return s.guard.MayFollow(p, uri) }})
 	}
 	return s.catalogs.Start(s.closing)
+}
+
+// buildBoundaries makes the boundaries of clients, and checks the names of their source.
+func (s *Server) buildBoundaries() (err error) {
+	opts := s.opts.Access
+	if opts.Boundaries == nil {
+		return nil
+	}
+	var issuers []string
+	if lister, ok := s.opts.Identity.(identity.IssuerLister); ok {
+		issuers = lister.Issuers()
+	}
+	catalogs := map[string][]string{}
+	for _, c := range s.catalogs.Declared() {
+		catalogs[c.Name] = c.Tools
+	}
+	s.boundaries, err = principal.NewBoundaries(principal.BoundariesConfig{
+		Source: opts.Boundaries, Optional: opts.BoundariesOptional, Table: s.table,
+		ReadOnly: s.policy.ReadOnly, Catalogs: catalogs, Aliases: s.aliases,
+		Shadowed: s.resources.Shadowed(), Issuers: issuers, Identity: s.opts.Identity,
+		Pool: s.pool, Log: s.opts.Logger, Masker: s.opts.Observe.Masker})
+	return err
+}
+
+func (s *Server) rights() principal.Rights {
+	return principal.Rights{Host: s.host, Boundaries: s.boundaries}
 }
 
 // guardedTools returns the func of [request.Server]. It decides on every tool for every caller, so
@@ -392,19 +444,19 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 		Name: s.info.Name, Title: s.info.Title, Version: s.info.Version,
 		Log: opts.Logger, Masker: opts.Observe.Masker, GuardedTools: s.guardedTools(),
 		Protocols: mcp.SupportedProtocolVersions()}
-	identity := s.own.info
+	implementation := s.own.info
 	if !adopted {
-		identity = s.implementation()
+		implementation = s.implementation()
 	}
 	capabilities := s.capabilities(opts)
 	s.guard = guard.New(guard.Config{
-		Deciding: guard.Deciding{Policy: s.policy, Catalogs: s.catalogs, Host: s.host,
+		Deciding: guard.Deciding{Policy: s.policy, Catalogs: s.catalogs, Rights: s.rights(),
 			Authenticator: s.authenticator, Aliases: s.aliases,
 			Sealer: invoke.NewSealer(opts.Protocol.StateKey)},
 		Recording: guard.Recording{Audit: opts.Audit.Sink, AuditTimeout: opts.Audit.Timeout,
 			AuditIntent: opts.Audit.Intent, Observer: s.observer, Log: opts.Logger,
 			Masker: opts.Observe.Masker, Closing: s.closing},
-		Listing: guard.Listing{Server: identity, Capabilities: capabilities,
+		Listing: guard.Listing{Server: implementation, Capabilities: capabilities,
 			Instructions: s.instructions, Lists: s.lists, Changes: s.changes, Updates: s.updates},
 		Running: guard.Running{Tools: s.tools, Prompts: s.prompts, Resources: s.resources,
 			//lint:ignore SA1019 clients of the versions with sessions ask for log messages by it
@@ -413,7 +465,7 @@ func (s *Server) buildGuard(registry *tasks.Registry) {
 			Adopted:      adopted, Pool: s.pool, Active: s.active,
 			Tasks: registry, TasksLocal: opts.Tasks.Store == nil, TaskRequest: upstream.TaskRequest,
 			Runner: invoke.NewRunner(invoke.Config{
-				Policy: s.policy, Host: s.host, Stop: s.closing.Done(),
+				Policy: s.policy, Rights: s.rights(), Stop: s.closing.Done(),
 				Grants: s.grants, Roots: opts.Grants.Roots, Sandbox: opts.Sandbox, Requests: requests,
 				Event:   func(info *request.Info) audit.Event { return guard.NewEvent(info, "") },
 				Prompts: s.prompts, Resources: s.resources, Unread: !intercepted,
@@ -437,7 +489,7 @@ func (s *Server) buildSessions(server *mcp.Server) {
 func (s *Server) buildTransport() {
 	opts := s.opts
 	s.transport = transport.Config{
-		Sessions: s.sessions, Authenticator: s.authenticator, Host: s.host,
+		Sessions: s.sessions, Authenticator: s.authenticator, Rights: s.rights(),
 		Observer: s.observer, Active: s.active, Log: opts.Logger, Masker: opts.Observe.Masker,
 		Anonymous: opts.Anonymous, Closed: opts.Identity == nil && !opts.Anonymous,
 		Challenges: s.policy.Challenges(), AllowedOrigins: opts.HTTP.Origins,

@@ -38,7 +38,7 @@ func (shopPackage) Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/shop", Server: toolset.ServerInfo{Name: "shop", Version: "1.0.0"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "list_parts", Public: true}, {Tool: "order_parts", MinRole: 2},
+			{Tool: "list_parts", Public: true}, {Tool: "order_parts", MinRole: []string{"Member"}},
 		}},
 		Tools: []toolset.Tool{
 			tool("list_parts", `{"type":"array","items":{"type":"string"}}`, []string{"bolt", "nut"}),

@@ -128,8 +128,8 @@ func TestServersThatCannotWorkDoNotStart(t *testing.T) {
 		{`the key of principal "ada" is not a token hash`, func(o *opts) {
 			o.Identity = static("t0psecret", access.Principal{Subject: "ada"})
 		}},
-		{`principal "ada": the principal's role is "admin"`, func(o *opts) {
-			p := access.Principal{Subject: "ada", Role: "admin"}
+		{`principal "ada": a role of the principal is "admin"`, func(o *opts) {
+			p := access.Principal{Subject: "ada", Roles: []string{"admin"}}
 			o.Identity = static(identity.HashToken("t"), p)
 		}},
 		{`mcp server: Options.Identity: its role mapping results in "Manger", which is not a role`,
@@ -228,7 +228,8 @@ func TestPackagesThatCannotWorkDoNotStart(t *testing.T) {
 		}},
 		{`$ref "#/$defs/X" has no target`,
 			func(g *gen) { g.Tools[0].Output = `{"$ref":"#/$defs/X"}` }},
-		{"role number 5, but the hierarchy has 4", func(g *gen) { g.Table.Rules[0].MinRole = 5 }},
+		{`has the role "Boss", which its hierarchy`,
+			func(g *gen) { g.Table.Rules[0].MinRole = []string{"Boss"} }},
 		{"a rule of another kind among those of", func(g *gen) { g.Table.Prompts = g.Table.Rules }},
 		{"isolate=process of", func(g *gen) { g.Tools[0].Isolate = "x" }},
 		{"set Options.Grants.Source", func(g *gen) { g.Tools[0].Allow = reading.Allow }},
@@ -243,7 +244,7 @@ func TestPackagesThatCannotWorkDoNotStart(t *testing.T) {
 			all := g.Resources[0]
 			all.URI, all.Variables = "x:all", nil
 			g.Resources = append(g.Resources, all)
-			rule := access.Rule{Resource: "x:all", MinRole: admin}
+			rule := access.Rule{Resource: "x:all", MinRole: []string{"Admin"}}
 			g.Table.Resources = append(g.Table.Resources, rule)
 		}},
 	} {
@@ -306,9 +307,9 @@ func TestPackagesThatCannotWorkDoNotStart(t *testing.T) {
 		"package example.com/p: its Toolset is passed twice: pass it once": {first, first},
 		`tool "t" is declared by package example.com/p and by package example.com/q: rename one`: {
 			first, other(func(*gen) {})},
-		"p and example.com/q have different role hierarchies (Viewer < Member < Manager < Admin; " +
-			"A < B)": {first, other(func(g *gen) {
-			g.Table.Roles = []string{"A", "B"}
+		"p and example.com/q have different role hierarchies (Viewer < Member < Manager < Admin " +
+			"and A < B)": {first, other(func(g *gen) {
+			g.Table.Roles = [][]string{{"A", "B"}}
 		})},
 		`the alias "t" of tool "u" is also a name of tool "t"`: {first, other(func(g *gen) {
 			g.Tools[0].Name, g.Table.Rules[0].Tool, g.Tools[0].Aliases = "u", "u", []string{"t"}
@@ -328,11 +329,11 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 		Lists: runtime.ListOptions{PageSize: -1}, Access: runtime.AccessOptions{Denial: 9}},
 		toolset.NewToolset(toolset.Generated{
 			Package: "example.com/p", Receivers: []any{nil}, Tools: []toolset.Tool{{Name: "a b"}},
-			Table: access.Table{Roles: []string{"A", "A"},
+			Table: access.Table{Roles: [][]string{{"A", "A"}},
 				Rules: []access.Rule{{Tool: "x", Public: true, Authenticated: true}}},
 		}))
 	for _, want := range []string{"PageSize", "Denial", "argument 1", "not a tool name", "no rule",
-		"no tool", "server has no name", "role A twice", "public excludes other requirements"} {
+		"no tool", "server has no name", "the role A stands twice", "public excludes other requirements"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -343,25 +344,25 @@ func TestToolsetsForAnybodyTakeTheServersHierarchy(t *testing.T) {
 	t.Parallel()
 	tools := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/debug", Server: toolset.ServerInfo{Name: "debug"},
-		Table: access.Table{Rules: []access.Rule{{Tool: "low", MinRole: access.Lowest},
-			{Tool: "high", MinRole: access.Highest}}},
+		Table: access.Table{Rules: []access.Rule{{Tool: "low", MinRole: []string{access.Lowest}},
+			{Tool: "high", MinRole: []string{access.Highest}}}},
 		Tools: []toolset.Tool{good("low"), good("high")},
 	})
 	own := toolset.NewToolset(toolset.Generated{
 		Package: "example.com/own", Server: toolset.ServerInfo{Name: "own", Version: "2"},
-		Table: access.Table{Roles: []string{"Guest", "Clerk"},
-			Rules: []access.Rule{{Tool: "mine", MinRole: 2}}},
+		Table: access.Table{Roles: [][]string{{"Guest", "Clerk"}},
+			Rules: []access.Rule{{Tool: "mine", MinRole: []string{"Clerk"}}}},
 		Tools: []toolset.Tool{good("mine")},
 	})
 	s := newServer(t, runtime.Options{}, own, tools)
 	for role, want := range map[string]string{"": "", "Guest": "low", "Clerk": "high low mine",
 		"Admin": ""} {
-		if got := strings.Join(s.Visible(access.Principal{Subject: "x", Role: role}),
+		if got := strings.Join(s.Visible(access.Principal{Subject: "x", Roles: []string{role}}),
 			" "); got != want {
 			t.Errorf("%q: %s", role, got)
 		}
 	}
-	session := connectIO(t, s, access.Principal{Subject: "x", Role: "Clerk"}, "2025-11-25")
+	session := connectIO(t, s, access.Principal{Subject: "x", Roles: []string{"Clerk"}}, "2025-11-25")
 	if info := session.InitializeResult().ServerInfo; info.Name != "own" || info.Version != "2" {
 		t.Errorf("the first toolset names the server: %+v", info)
 	}
@@ -388,9 +389,9 @@ func TestRecordedPermissionsAreLoggedAtStart(t *testing.T) {
 func TestToolsDenialOverridesTheServers(t *testing.T) {
 	t.Parallel()
 	set := toolsetOf([]toolset.Tool{good("told"), good("hidden"), good("plain")},
-		access.Rule{Tool: "told", MinRole: admin, Denial: access.Forbid},
-		access.Rule{Tool: "hidden", MinRole: admin, Denial: access.Conceal},
-		access.Rule{Tool: "plain", MinRole: admin})
+		access.Rule{Tool: "told", MinRole: []string{"Admin"}, Denial: access.Forbid},
+		access.Rule{Tool: "hidden", MinRole: []string{"Admin"}, Denial: access.Conceal},
+		access.Rule{Tool: "plain", MinRole: []string{"Admin"}})
 	for denial, plain := range map[access.Denial]string{access.DenialDefault: "unknown tool",
 		access.Conceal: "unknown tool", access.Forbid: "403 Forbidden"} {
 		s := newServer(t, runtime.Options{Access: runtime.AccessOptions{Denial: denial}}, set)
@@ -421,14 +422,14 @@ func TestTableOfAServerIsACopy(t *testing.T) {
 				return toolset.Done(nil)
 			}}
 	}
-	rules := []access.Rule{{Tool: "a", Scopes: []string{"x", "y"}}, {Tool: "b", MinRole: 4}}
+	rules := []access.Rule{{Tool: "a", Scopes: []string{"x", "y"}}, {Tool: "b", MinRole: []string{"Admin"}}}
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{tool("a"), tool("b")}, rules...))
 	scopes, _ := s.Table().Of(access.Tools).Tool("a")
 	scopes.Scopes[0], scopes.Scopes[1] = "z", "z"
 	table := s.Table()
 	table.Rules[0].Scopes, table.Rules[0].Authenticated = nil, true
-	table.Rules[1].MinRole, table.Rules[1].Public = 0, true
-	table.Roles[0], table.Roles[3] = "nobody", "Viewer"
+	table.Rules[1].MinRole, table.Rules[1].Public = nil, true
+	table.Roles[0][0], table.Roles[0][3] = "nobody", "Viewer"
 	for _, name := range []string{"a", "b"} {
 		e := s.Explain(t.Context(), principalOf("Viewer"), name)
 		if e.Allowed {

@@ -39,7 +39,6 @@ func (s *Server) startRecord() []slog.Attr {
 		}
 		return fmt.Sprintf("%T", v)
 	}
-	roles := s.table.Hierarchy()
 	// An empty list is [], and not null, in every format.
 	list := func(key string, of []string) slog.Attr {
 		return slog.Any(key, append([]string{}, of...))
@@ -56,7 +55,9 @@ func (s *Server) startRecord() []slog.Attr {
 		slog.String("audit", kind(o.Audit.Sink)), slog.String("denial", o.Access.Denial.String())}
 	further := []slog.Attr{
 		list("packages", s.packages), list("manifests", digests),
-		list("roles", roles), slog.String("admin_role", roles[s.admin-1]),
+		slog.String("boundaries", kind(o.Access.Boundaries)),
+		slog.Bool("boundaries_optional", o.Access.BoundariesOptional),
+		list("roles", s.table.Hierarchy()), slog.String("admin_role", s.admin),
 		slog.Bool("admin", o.Admin != nil),
 		slog.String("audit_intent", string(o.Audit.Intent)),
 		slog.Bool("list_all", o.Lists.ListAll), slog.String("host", kind(o.Host.Source)),
@@ -79,8 +80,8 @@ func (s *Server) startRecord() []slog.Attr {
 		slog.String("idle_timeout", o.HTTP.SessionTimeout.String()),
 	}
 	if s.brief {
-		usual := map[string]string{"admin_role": roles[len(roles)-1], "admin": "false",
-			"list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
+		usual := map[string]string{"admin_role": s.highestRole(), "admin": "false",
+			"boundaries": "none", "boundaries_optional": "false", "list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
 			"origins": "[]", "hosts": "[]", "trusted_proxies": "[]"}
 		further = slices.DeleteFunc(further, func(a slog.Attr) bool {
 			value, ok := usual[a.Key]

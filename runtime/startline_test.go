@@ -35,8 +35,9 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 	var log lines
 	_, err := runtime.New(runtime.Options{
 		Identity: leaky{"t0psecret"}, Anonymous: true,
-		Audit:  runtime.AuditOptions{Sink: &keeper{}},
-		Access: runtime.AccessOptions{Denial: access.Forbid, AdminRole: "Manager"},
+		Audit: runtime.AuditOptions{Sink: &keeper{}},
+		Access: runtime.AccessOptions{Denial: access.Forbid, AdminRole: "Manager",
+			Boundaries: failingBoundaries{}, BoundariesOptional: true},
 		Logger: log.at(slog.LevelInfo),
 		Observe: runtime.ObserveOptions{
 			Observer: watchers{},
@@ -62,6 +63,7 @@ func TestServerLogsItsConfigurationOnceWithoutSecrets(t *testing.T) {
 		"level": "INFO", "msg": "MCP server", "name": "team", "version": "1.0.0", "tools": 6.0,
 		"prompts": 4.0, "resources": 6.0,
 		"roles": []any{"Viewer", "Member", "Manager", "Admin"}, "admin_role": "Manager",
+		"boundaries": "runtime_test.failingBoundaries", "boundaries_optional": true,
 		"identity": "runtime_test.leaky", "anonymous": true, "admin": false,
 		"catalogs_strict": false, "read_only": false, "masker": false,
 		"packages":  []any{"example.com/team", "example.com/library"},
@@ -143,13 +145,15 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 		t.Errorf("%d bytes: %s", date+len(line), line)
 	}
 	wider := runtime.Options{Lists: runtime.ListOptions{ListAll: true},
-		Access: runtime.AccessOptions{AdminRole: "Manager"},
+		Access: runtime.AccessOptions{AdminRole: "Manager", Boundaries: failingBoundaries{},
+			BoundariesOptional: true},
 		HTTP: runtime.HTTPOptions{
 			Origins:        []string{"https://app.example"},
 			Hosts:          []string{"mcp.example"},
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")},
 		}}
-	if line := start(terminal, terminal, wider); line != usual+" admin_role=Manager list_all=true "+
+	if line := start(terminal, terminal, wider); line != usual+" boundaries=runtime_test.failingBoundaries "+
+		"boundaries_optional=true admin_role=Manager list_all=true "+
 		"origins=[https://app.example] hosts=[mcp.example] "+
 		"trusted_proxies=[10.1.2.0/24]" {
 		t.Errorf("a server that allows more: %s", line)

@@ -171,11 +171,11 @@ func TestStdioPrincipalIsExplicit(t *testing.T) {
 		{"nobody where anonymous callers are not admitted", closed, access.Principal{},
 			"no principal"},
 		{"nobody where they are", open, access.Principal{}, ""},
-		{"a role without a subject", open, access.Principal{Role: "Admin"}, "has no Subject"},
+		{"a role without a subject", open, access.Principal{Roles: []string{"Admin"}}, "has no Subject"},
 		{"scopes without a subject", open, access.Principal{Scopes: []string{"all"}},
 			"has no Subject"},
-		{"a misspelt role", closed, access.Principal{Subject: "x", Role: "admin"},
-			`role is "admin", which is not a role of Viewer < Member < Manager < Admin`},
+		{"a misspelt role", closed, access.Principal{Subject: "x", Roles: []string{"admin"}},
+			`a role of the principal is "admin", which is not a role of Viewer < Member < Manager < Admin`},
 		{"a subject with an escape sequence", closed, access.Principal{Subject: "x\x1b[2J"},
 			`the principal's Subject "x\x1b[2J" is not UTF-8 or has a control character: rename it`},
 		{"a client with a control character", closed, access.Principal{Subject: "x",
@@ -330,7 +330,7 @@ func TestKilledServerLeavesTheIntentOfItsCall(t *testing.T) {
 		len(got.Findings) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if f := got.Findings[0]; f.Kind != chain.NoOutcome || f.Line != 3 ||
+	if f := got.Findings[0]; f.Kind != "no outcome" || f.Line != 3 ||
 		!strings.Contains(f.String(), `called "pay"`) {
 		t.Error(f)
 	}

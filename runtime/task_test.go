@@ -30,7 +30,7 @@ func TestAnswerThatWaitsForgetsAnExpiredCredential(t *testing.T) {
 		source := identity.Bearer(func(context.Context, string) (id identity.Identity, _ error) {
 			c := &content{"hunter2"}
 			last.Store(new(weak.Make(c)))
-			id.Principal = access.Principal{Issuer: "test", Subject: "ada", Role: "Member"}
+			id.Principal = access.Principal{Issuer: "test", Subject: "ada", Roles: []string{"Member"}}
 			id.Expires, id.Value = time.Now().Add(time.Minute), identity.NewValue(c, c.secret)
 			return id, nil
 		})

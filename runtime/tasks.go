@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/task"
@@ -37,4 +38,27 @@ func (s *Server) buildTasks() (*tasks.Registry, error) {
 		Limits: task.Limits{User: s.opts.Tasks.MaxPerUser, Total: s.opts.Tasks.Max},
 		Ended:  func(ctx context.Context, r task.Record) { s.guard.TaskLost(ctx, r) },
 	}), nil
+}
+
+// cancelBlocked cancels the waiting tasks of blocked clients after each change of a boundary, until
+// the server stops. While the store of tasks or the source of boundaries fails, it tries again.
+func (s *Server) cancelBlocked(changed chan struct{}) {
+	const pause = 5 * time.Second
+	for s.guard.Tasks != nil {
+		select {
+		case <-s.closing.Done():
+			return
+		case <-changed:
+		}
+		if err := s.guard.CancelBlocked(s.closing); err != nil && s.closing.Err() == nil {
+			s.opts.Logger.Error("tasks of blocked clients could not be cancelled; the server tries again",
+				"error", err)
+			time.AfterFunc(pause, func() {
+				select {
+				case changed <- struct{}{}:
+				default:
+				}
+			})
+		}
+	}
 }

@@ -34,7 +34,10 @@ type ResourceUpdates interface {
 // second to publish it, and logs the loss if the server stops before that. More than 1024 updates
 // become one update of all resources: clients are then notified of all their subscriptions.
 func (s *Server) ResourceUpdated(ctx context.Context, uri string) error {
-	r := s.resources.Find(uri)
+	r := s.resources.Find(uri, func(name string) bool {
+		r := s.resources.Named(name)
+		return r != nil && r.Subscribe
+	})
 	if uri == "" || r == nil || !r.Subscribe {
 		return fmt.Errorf("ResourceUpdated: no resource with subscribe has the URI %q: correct the "+
 			"URI, or add subscribe to its //mcp:resource", uri)

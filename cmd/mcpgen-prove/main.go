@@ -33,11 +33,12 @@ func newProve() *cobra.Command {
 		Use:   "mcpgen-prove [packages]",
 		Short: "Compare the code capabilities of handlers with their directives, and record them",
 		Long: `prove follows the calls of each tool's handler, through all packages, to functions that
-open files, use the network or start programs. It reports an error in three cases:
+open files, use the network or start programs. It reports an error in four cases:
 
   - the handler has a code capability that capabilities= does not list
   - a code capability is unknown, and the tool has capabilities=
   - a tool with readonly starts programs or may write files
+  - a tool reaches the network, and has facts= without egress and no openworld=false
 
 Without capabilities=, prove records the code capabilities and reports no error.
 

@@ -39,11 +39,10 @@ var kernel = []string{
 // packages that do not import the runtime, and internal packages that import nothing of it.
 var ground = []string{
 	"runtime/toolset", "runtime/observe", "runtime/isolate", "runtime/intercept",
-	"runtime/access", "runtime/audit", "runtime/capability", "runtime/catalog", "runtime/decode",
-	"runtime/grant", "runtime/identity", "runtime/redact",
-	"runtime/task",
+	"runtime/access", "runtime/audit", "runtime/boundary", "runtime/capability", "runtime/catalog",
+	"runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/task",
 	"internal/loader", "internal/descriptors", "internal/uritemplate", "internal/editdistance",
-	"internal/structured", "internal/pattern",
+	"internal/roleorder", "internal/structured", "internal/pattern", "internal/boundaryitem",
 }
 
 // importsAllowed returns the packages of this module that a package may import, and false if

@@ -59,8 +59,9 @@ var mayRequire = map[string][]string{
 	"runtime/store": {
 		"github.com/jackc/pgx/v5", "github.com/pressly/goose/v3", "modernc.org/sqlite",
 	},
-	"runtime/catalog/stored": {modulePath + "/runtime/store"},
-	"runtime/grant/stored":   {modulePath + "/runtime/store"},
+	"runtime/boundary/stored": {modulePath + "/runtime/store"},
+	"runtime/catalog/stored":  {modulePath + "/runtime/store"},
+	"runtime/grant/stored":    {modulePath + "/runtime/store"},
 	"runtime/admin": {
 		modulePath + "/runtime/store", modulePath + "/runtime/catalog/stored",
 		modulePath + "/runtime/grant/stored",

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 
 	"generator": {"generator/internal/...", "sourcehash"},
 	"generator/command": {"generator", "generator/vet", "generator/internal/...",
-		"internal/escape"},
+		"internal/boundaryfile", "internal/editdistance", "internal/escape"},
 	"generator/extension": {"generator/internal/..."},
 	"generator/vet": {"generator/internal/check", "generator/internal/diag",
 		"generator/internal/directive", "generator/internal/load", "generator/internal/model",
@@ -40,6 +40,10 @@ var mayImport = map[string][]string{
 
 	// Both sides read URI templates by the same rules; it knows nothing of either.
 	"internal/uritemplate": {},
+	// Both sides order roles by the same rules.
+	"internal/roleorder": {},
+	// Both sides compile and compare scopes by the same rules.
+	"internal/scopeorder": {},
 	// Both sides know the output schemas of each version of MCP.
 	"internal/structured": {},
 	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
@@ -86,7 +90,7 @@ var mayImport = map[string][]string{
 	"runtime/intercept": {},
 	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
 
-	"runtime/access":      {},
+	"runtime/access":      {"internal/roleorder", "internal/scopeorder"},
 	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
 	"runtime/audit/chain": {"internal/groupcommit", "runtime/audit"},
 	"runtime/capability":  {"runtime/access"},
@@ -97,7 +101,7 @@ var mayImport = map[string][]string{
 	"runtime/grant":            {"internal/hiddentext", "internal/pattern"},
 	"runtime/identity":         {"runtime/access", "runtime/redact"},
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
-		"runtime/identity", "runtime/internal/credential"},
+		"runtime/identity", "runtime/internal/credential", "runtime/redact"},
 	"runtime/toolclient": {},
 	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
 		"runtime/toolset"},
@@ -114,7 +118,8 @@ var mayImport = map[string][]string{
 	"runtime/sandbox/internal/threads":  {},
 
 	"runtime/telemetry": {"runtime/access", "runtime/audit", "runtime/decode", "runtime/observe"},
-	"runtime/store": {"internal/groupcommit", "runtime/access", "runtime/audit", "runtime/grant",
+	"runtime/store": {"internal/boundaryitem", "internal/groupcommit", "runtime/access",
+		"runtime/audit", "runtime/boundary", "runtime/grant",
 		"runtime/internal/storechange", "runtime/store/internal/...", "runtime/task"},
 	"runtime/internal/storechange":   {},
 	"runtime/store/internal/fault":   {},
@@ -130,20 +135,22 @@ var mayImport = map[string][]string{
 	"runtime/grant/stored": {"internal/loader", "runtime/audit", "runtime/grant",
 		"runtime/internal/storechange", "runtime/store"},
 
-	"runtime/admin": {"runtime", "runtime/admin/internal/...", "runtime/audit", "runtime/catalog",
+	"runtime/admin": {"runtime", "runtime/admin/internal/...", "runtime/audit", "runtime/boundary", "runtime/catalog",
 		"runtime/catalog/stored", "runtime/grant"},
 	"runtime/admin/internal/authority": {"runtime/access", "runtime/catalog/stored",
 		"runtime/store"},
 	"runtime/admin/internal/front": {"runtime", "runtime/audit", "runtime/catalog", "runtime/grant",
 		"runtime/isolate", "runtime/store"},
+	"runtime/admin/internal/clients": {"internal/boundaryitem", "runtime/access", "runtime/audit",
+		"runtime/boundary", "runtime/store"},
 	"runtime/admin/internal/ids": {},
-	"runtime/admin/internal/api": {"internal/escape", "internal/hiddentext", "internal/pattern",
+	"runtime/admin/internal/api": {"internal/boundaryitem", "internal/escape", "internal/hiddentext", "internal/pattern",
 		"runtime", "runtime/access",
 		"runtime/admin/internal/api/internal/ifmatch",
 		"runtime/admin/internal/api/internal/input", "runtime/admin/internal/api/internal/problem",
-		"runtime/admin/internal/authority", "runtime/admin/internal/front",
-		"runtime/admin/internal/ids",
-		"runtime/audit", "runtime/catalog",
+		"runtime/admin/internal/authority", "runtime/admin/internal/clients",
+		"runtime/admin/internal/front", "runtime/admin/internal/ids",
+		"runtime/audit", "runtime/boundary", "runtime/catalog",
 		"runtime/grant", "runtime/internal/discovery", "runtime/isolate", "runtime/redact",
 		"runtime/store"},
 	"runtime/admin/internal/api/internal/ifmatch": {"runtime/admin/internal/api/internal/problem",
@@ -154,17 +161,17 @@ var mayImport = map[string][]string{
 	"runtime/admin/internal/api/internal/problem": {"internal/escape",
 		"runtime/admin/internal/front", "runtime/catalog", "runtime/grant", "runtime/redact",
 		"runtime/store"},
-	"runtime/admin/internal/console": {"internal/hiddentext", "internal/pattern", "runtime",
+	"runtime/admin/internal/console": {"internal/boundaryitem", "internal/hiddentext", "internal/pattern", "runtime",
 		"runtime/access",
 		"runtime/admin/internal/console/internal/...",
-		"runtime/admin/internal/authority", "runtime/admin/internal/front",
-		"runtime/admin/internal/ids",
-		"runtime/audit", "runtime/catalog", "runtime/grant",
+		"runtime/admin/internal/authority", "runtime/admin/internal/clients",
+		"runtime/admin/internal/front", "runtime/admin/internal/ids",
+		"runtime/audit", "runtime/boundary", "runtime/catalog", "runtime/grant",
 		"runtime/isolate", "runtime/redact", "runtime/store", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/asset":  {},
 	"runtime/admin/internal/console/internal/cookie": {"runtime", "runtime/identity"},
-	"runtime/admin/internal/console/internal/matrix": {"runtime", "runtime/access",
-		"runtime/toolset"},
+	"runtime/admin/internal/console/internal/matrix": {"internal/scopeorder", "runtime",
+		"runtime/access", "runtime/toolset"},
 	"runtime/admin/internal/console/internal/visible": {"internal/hiddentext"},
 
 	// Parts of the decoder.
@@ -200,7 +207,19 @@ var mayImport = map[string][]string{
 	"runtime/capability/hasperm": {
 		"runtime/access", "runtime/capability", "runtime/capability/internal/hostuser",
 	},
-	"runtime/capability/static": {"runtime/access", "runtime/capability", "runtime/decode"},
+	"runtime/capability/static": {"internal/configfile", "runtime/access", "runtime/capability",
+		"runtime/decode"},
+
+	// A contract, and a source of it.
+	"runtime/boundary":        {"internal/boundaryitem"},
+	"runtime/boundary/static": {"internal/boundaryfile", "runtime/boundary"},
+	"runtime/boundary/stored": {"runtime/boundary", "runtime/internal/storechange", "runtime/store"},
+	// Sources and commands read files of boundaries by the same rules.
+	"internal/boundaryfile": {"internal/boundaryitem", "internal/configfile"},
+	// Sources and the server read items by the same rules.
+	"internal/boundaryitem": {"internal/editdistance", "internal/uritemplate"},
+	// Files of settings have one reader.
+	"internal/configfile": {},
 }
 
 // mayImportBelow are the imports of the packages below generator/internal. Names without a slash in
@@ -212,20 +231,22 @@ var mayImportBelow = map[string][]string{
 	// It writes what commands found, and knows no command.
 	"report": {"diag", "/internal/escape"},
 
-	"model":      {},
+	"model":      {"/internal/roleorder", "/internal/scopeorder"},
 	"builds":     {},
 	"diag":       {"model"},
 	"directive":  {"diag", "model", "/internal/editdistance", "/internal/pattern"},
 	"ordered":    {},
 	"schemafile": {"ecma", "ordered", "schema"},
 	// It compares regular expressions of two languages.
-	"ecma":     {"/internal/hiddentext"},
-	"codec":    {"gotype", "model", "schema"},
-	"naming":   {},
-	"gotype":   {"model"},
-	"check":    {"diag", "model", "/internal/uritemplate"},
-	"document": {"directive", "model", "ordered"},
-	"emit":     {"diag", "document", "model", "naming", "/sourcehash"},
+	"ecma":   {"/internal/hiddentext"},
+	"codec":  {"gotype", "model", "schema"},
+	"naming": {},
+	"gotype": {"model"},
+	"check": {"diag", "model", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
+	"document": {"directive", "model", "ordered", "/internal/boundaryfile", "/internal/boundaryitem",
+		"/internal/editdistance", "/internal/roleorder", "/internal/scopeorder"},
+	"emit": {"diag", "document", "model", "naming", "/sourcehash"},
 	"schema": {"ecma", "gotype", "model", "naming", "schema/internal/structtag",
 		"/internal/editdistance"},
 	"schema/internal/structtag": {"/internal/editdistance"},
@@ -234,7 +255,9 @@ var mayImportBelow = map[string][]string{
 	// It is an MCP client. No other package of the generator imports it.
 	"toollist": {"document", "schemafile", "/internal/structured"},
 	// It compares manifests as other programs read them: files alone.
-	"policydiff": {"builds", "/internal/pattern", "/internal/uritemplate"},
+	"policydiff": {"builds", "/internal/boundaryfile", "/internal/boundaryitem",
+		"/internal/editdistance", "/internal/pattern", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/uritemplate"},
 	// It reads schemas as clients get them: JSON alone.
 	"providers":  {},
 	"writefiles": {"emit"},
@@ -247,7 +270,9 @@ var mayImportBelow = map[string][]string{
 	"compileguard": {"gotype", "model"},
 	"load":         {"builds", "diag", "directive", "model", "naming", "schema"},
 	"scan": {"codec", "compileguard", "diag", "directive", "gotype", "load", "model", "naming",
-		"scan/...", "schema", "schemafile", "/internal/structured", "/internal/uritemplate"},
+		"scan/...", "schema", "schemafile", "/internal/roleorder", "/internal/scopeorder",
+		"/internal/structured",
+		"/internal/uritemplate"},
 	"scan/annotated": {"diag", "directive", "load", "model"},
 	"scan/faults":    {"diag", "model", "schema"},
 	"scan/grantuse":  {"load"},
@@ -268,6 +293,8 @@ var mayImportBelow = map[string][]string{
 // outside are the modules a package may link besides the standard library and go-sdk with its
 // own dependencies. What is not here may link neither.
 var outside = map[string]links{
+	"internal/roleorder":   {},
+	"internal/scopeorder":  {},
 	"internal/uritemplate": {},
 	"internal/structured":  {},
 	"internal/pattern":     {},
@@ -306,12 +333,17 @@ var outside = map[string]links{
 	"runtime/capability/hasperm":    {},
 	"runtime/capability/objectperm": {},
 	"runtime/capability/static":     {modules: []string{"go.yaml.in/yaml/v4"}},
+	"runtime/boundary/static":       {modules: []string{"go.yaml.in/yaml/v4"}},
+	"internal/boundaryfile":         {modules: []string{"go.yaml.in/yaml/v4"}},
+	"runtime/boundary":              {},
 
 	// A server without a database links none of these; the runtime itself imports none.
 	"runtime/store":                    {modules: databases},
+	"runtime/boundary/stored":          {modules: databases},
 	"runtime/catalog/stored":           {modules: databases},
 	"runtime/grant/stored":             {modules: databases},
 	"runtime/admin/internal/authority": {modules: databases},
+	"runtime/admin/internal/clients":   {modules: databases},
 	"runtime/admin/internal/front":     {sdk: true, modules: databases},
 	"runtime/admin/internal/console":   {sdk: true, modules: databases},
 	"runtime/admin/internal/api":       {sdk: true, modules: append(databases, openAPI)},

@@ -38,8 +38,8 @@ func guarded(server *mcp.Server) (*runtime.Server, error) {
 	return runtime.Adopt(server, runtime.Options{
 		Anonymous: true,
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("demo-vera"): {Issuer: "demo", Subject: "vera", Role: "Viewer"},
-			identity.HashToken("demo-mara"): {Issuer: "demo", Subject: "mara", Role: "Manager"},
+			identity.HashToken("demo-vera"): {Issuer: "demo", Subject: "vera", Roles: []string{"Viewer"}},
+			identity.HashToken("demo-mara"): {Issuer: "demo", Subject: "mara", Roles: []string{"Manager"}},
 		}),
 	}, rules)
 }

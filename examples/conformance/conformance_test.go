@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 	const token = "a-token-of-the-conformance-suite"
 	lists := &Lists{host: &host{allows: map[string]bool{}}}
 	quiet.Identity = identity.Static(map[string]access.Principal{identity.HashToken(token): {
-		Subject: caller.Subject, User: caller.User, Role: "Member"}})
+		Subject: caller.Subject, User: caller.User, Roles: []string{"Member"}}})
 	guarded, err := serverOf(quiet, lists, forMembers(Toolset(lists)))
 	if err != nil {
 		t.Fatal(err)
@@ -75,10 +75,9 @@ func TestConformance(t *testing.T) {
 func forMembers(set toolset.Toolset) toolset.Toolset {
 	g := set.Generated()
 	g.Table.Roles = access.DefaultRoles()
-	member := g.Table.Rank("Member")
 	for _, rules := range [][]access.Rule{g.Table.Rules, g.Table.Prompts, g.Table.Resources} {
 		for i := range rules {
-			rules[i].Public, rules[i].MinRole = false, member
+			rules[i].Public, rules[i].MinRole = false, []string{"Member"}
 			if !rules[i].Permission.Required() {
 				rules[i].Permission = access.NoPermission()
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -84,7 +84,7 @@ const (
 func Toolset(lists *Lists) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/conformance",
-		Manifest: "sha256:383ba94dd6eda9e7e3eb54552d3a76a8256b3c55a6e5b450ce1ccb49c498a42f",
+		Manifest: "sha256:0a8e703b294ed5fab35bd5938a88e13d93f9e3fcba5aba319cdc88b6f3f13e1f",
 		Server:   toolset.ServerInfo{Name: "conformance", Version: "1.0.0"},
 		Table: access.Table{
 			Rules: []access.Rule{

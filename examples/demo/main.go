@@ -1,4 +1,4 @@
-// Command demo prints what each caller's tool list contains, and four properties of mcpgen. It
+// Command demo prints what each caller's tool list contains, and five properties of mcpgen. It
 // serves the toolsets of examples/team and examples/workspace without their databases, since it
 // calls no tool that needs one, and runs the commands go and mcpgen. It runs at the root of the
 // repository.
@@ -33,6 +33,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/audit/chain"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/grant/permissionrequest"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -70,7 +71,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	d := demo{ctx, w, mcpgen, dir}
-	for _, show := range []func() error{d.team, d.stale, d.workspace} {
+	for _, show := range []func() error{d.team, d.stale, d.workspace, d.agent} {
 		if err := show(); err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (d demo) serve(o runtime.Options, tokens map[string]access.Principal,
 func (d demo) team() (err error) {
 	tokens := map[string]access.Principal{}
 	for _, c := range callers[1:] {
-		tokens[c.token] = access.Principal{Issuer: "team", Subject: c.token, Role: c.role}
+		tokens[c.token] = access.Principal{Issuer: "team", Subject: c.token, Roles: []string{c.role}}
 	}
 	url, stop, err := d.serve(runtime.Options{Anonymous: true}, tokens,
 		directory.Toolset(new(directory.Directory)))
@@ -118,15 +119,9 @@ func (d demo) team() (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	fmt.Fprintln(d, "The tools that each caller lists (examples/team):")
 	for _, c := range callers {
-		session, err := visitor.Connect(d, visitor.HTTP(url, c.token), nil)
-		if err != nil {
+		if err := d.lists(c.role, url, c.token); err != nil {
 			return err
 		}
-		tools, err := visitor.Tools(d, session)
-		if err = errors.Join(err, session.Close()); err != nil {
-			return err
-		}
-		fmt.Fprintf(d, "  %-9s %s\n", c.role, tools)
 	}
 
 	fmt.Fprintln(d, "\n1. A Viewer calls a hidden tool and a tool that does not exist, over HTTP:")
@@ -149,6 +144,17 @@ func (d demo) team() (err error) {
 	fmt.Fprintln(d, "   Apart from the name: equal status, headers (without Date) and body.")
 	fmt.Fprintln(d)
 	return nil
+}
+
+// lists prints the tool list of a caller.
+func (d demo) lists(caller, url, token string) error {
+	session, err := visitor.Connect(d, visitor.HTTP(url, token), nil)
+	if err != nil {
+		return err
+	}
+	tools, err := visitor.Tools(d, session)
+	fmt.Fprintf(d, "  %-9s %s\n", caller, tools)
+	return errors.Join(err, session.Close())
 }
 
 type response struct {
@@ -332,7 +338,7 @@ func (d demo) workspace() (err error) {
 		Grants:  runtime.GrantOptions{Source: grants, Defaults: defaults, Roots: roots},
 		Sandbox: noProcesses{box}},
 		map[string]access.Principal{
-			"demo-robin": {Issuer: "workspace", Subject: "robin", Role: "Agent"}},
+			"demo-robin": {Issuer: "workspace", Subject: "robin", Roles: []string{"Agent"}}},
 		desk.Toolset(), permissionrequest.Toolset(permissionrequest.New(grants, defaults...)))
 	if err != nil {
 		return err
@@ -389,6 +395,43 @@ func (d demo) workspace() (err error) {
 	fmt.Fprintf(d, "   $ %s\n", command)
 	d.indented(out)
 	return nil
+}
+
+// boundaries are those of property 5, by client.
+type boundaries map[string]boundary.Boundary
+
+// Boundary implements [boundary.Source].
+func (b boundaries) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	found, ok := b[p.Client]
+	return found, ok, nil
+}
+
+// agent serves the team to two clients of one administrator, of which one has a narrow boundary.
+func (d demo) agent() (err error) {
+	limits := boundaries{"editor": {Roles: []string{"*"}, Items: []string{"*"}},
+		"agent": {Items: []string{"tool:" + directory.ToolGetAll}}}
+	tokens := map[string]access.Principal{}
+	for client := range limits {
+		tokens["demo-"+client] = access.Principal{Issuer: "team", Subject: "ada", Client: client,
+			Roles: []string{"Admin"}}
+	}
+	url, stop, err := d.serve(runtime.Options{Access: runtime.AccessOptions{Boundaries: limits}},
+		tokens, directory.Toolset(new(directory.Directory)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	fmt.Fprintf(d, "\n5. An injected agent of an Admin cannot exceed its boundary, %s. "+
+		"The Admin's clients:\n", limits["agent"].Items[0])
+	for _, client := range []string{"editor", "agent"} {
+		fmt.Fprint(d, " ")
+		if err := d.lists(client, url, "demo-"+client); err != nil {
+			return err
+		}
+	}
+	r, err := d.post(url, "demo-agent", directory.ToolUpdate)
+	fmt.Fprintf(d, "   The agent calls %s:\n   %d %s\n", directory.ToolUpdate, r.status, r.body)
+	return err
 }
 
 // indented prints lines that contain one of the parts, or all lines.

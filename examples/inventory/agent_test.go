@@ -1,15 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
+	"github.com/mcpgen/mcpgen/runtime/identity"
 )
 
 // task is what an agent is given that reconciles DNS records with the names of devices.
@@ -29,30 +39,149 @@ func agentWorld(t testing.TB, change func(*settings)) *world {
 	})
 }
 
+// boundedWorld has the agent as a client of an administrator, with the boundary of the example. The
+// host is that of the demonstration, or none.
+func boundedWorld(t testing.TB, hosted bool) *world {
+	t.Helper()
+	text, err := os.ReadFile("boundaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newWorld(t, &testdb.Database{File: demonstration(t)}, host{},
+		map[string]claims{"dns-agent": of("ada", "Admin")}, func(s *settings) {
+			if !hosted {
+				s.django = none
+			}
+			s.boundaries = filepath.Join(t.TempDir(), "boundaries.yaml")
+			text = bytes.Replace(text, []byte("issuer: host"), []byte("issuer: "+s.issuer), 1)
+			if err := os.WriteFile(s.boundaries, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		})
+}
+
+// eachAgent runs a test for the agent with permissions of its own, and with a boundary.
+func eachAgent(t *testing.T, test func(*testing.T, *world)) {
+	t.Run("permissions", func(t *testing.T) { test(t, agentWorld(t, func(*settings) {})) })
+	t.Run("boundary", func(t *testing.T) { test(t, boundedWorld(t, true)) })
+	t.Run("boundary without a host", func(t *testing.T) { test(t, boundedWorld(t, false)) })
+}
+
+// granted are the tools of its task.
+var granted = []string{"get_dns_record", "list_dns_records", "rename_device"}
+
 func TestAgentListsExactlyWhatItsTaskNeeds(t *testing.T) {
-	w := agentWorld(t, func(*settings) {})
-	for _, era := range eras {
-		c := w.connect(w.token("dns-agent"), era)
-		for kind, lists := range map[string][2][]string{
-			"tools":     {c.tools(), {"get_dns_record", "list_dns_records", "rename_device"}},
-			"prompts":   {c.prompts(), {"reconcile_dns"}},
-			"resources": {c.resources(), {"inventory://zones/{zone}"}},
-		} {
-			if !slices.Equal(lists[0], lists[1]) {
-				t.Errorf("%s: it lists %s %q, want %q", era, kind, lists[0], lists[1])
+	eachAgent(t, func(t *testing.T, w *world) {
+		for _, era := range eras {
+			c := w.connect(w.token("dns-agent"), era)
+			for kind, lists := range map[string][2][]string{
+				"tools":     {c.tools(), granted},
+				"prompts":   {c.prompts(), {"reconcile_dns"}},
+				"resources": {c.resources(), {"inventory://zones/{zone}"}},
+			} {
+				if !slices.Equal(lists[0], lists[1]) {
+					t.Errorf("%s: it lists %s %q, want %q", era, kind, lists[0], lists[1])
+				}
+			}
+			for _, name := range c.tools() {
+				if err := c.use("tool", name, tools[name].ask); err != nil {
+					t.Errorf("%s: %s: %v", era, name, err)
+				}
 			}
 		}
-		for _, name := range c.tools() {
-			if err := c.use("tool", name, tools[name].ask); err != nil {
-				t.Errorf("%s: %s: %v", era, name, err)
+	})
+}
+
+// TestBoundaryHoldsOverStdio serves the file of the example as it is. A client without a boundary
+// may use public tools, of which there are none.
+func TestBoundaryHoldsOverStdio(t *testing.T) {
+	file := demonstration(t)
+	for _, django := range []string{"sqlite:" + file, none} {
+		for as, want := range map[string][]string{"dns-agent": granted, "ada": {}} {
+			c := stdio(t, "-as", as, "-role", "Admin", "-db", file, "-django", django, "-boundaries",
+				"boundaries.yaml")
+			if got := c.tools(); !slices.Equal(got, want) {
+				t.Errorf("%s, -django %s: %q, want %q", as, django, got, want)
 			}
 		}
 	}
 }
 
+// TestServerAndMcpgenHaveTheSameBlastRadius compares the console's radius of each client, from the
+// generated table, with the output of mcpgen radius, from the source.
+func TestServerAndMcpgenHaveTheSameBlastRadius(t *testing.T) {
+	text, err := os.ReadFile("boundaries.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "boundaries.yaml")
+	if err := os.WriteFile(file, append(text, `  - {issuer: host, client: all, roles: "*", items: "*"}
+  - {issuer: host, client: reader, roles: [Member], items: "*", readonly: true}
+  - {issuer: host, client: nothing}
+`...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	boundaries, err := static.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var server runtime.Administered
+	if _, err := runtime.New(runtime.Options{Identity: identity.Static(nil),
+		Access: runtime.AccessOptions{Boundaries: boundaries}, Host: runtime.HostOptions{RecordOnly: true},
+		Admin: func(a runtime.Administered) (http.Handler, error) {
+			server = a
+			return http.NotFoundHandler(), nil
+		}}, dcim.Toolset(&dcim.Inventory{})); err != nil {
+		t.Fatal(err)
+	}
+	type reach struct {
+		Where                      string
+		Private, Untrusted, Egress []string
+		AllThree                   bool
+	}
+	var printed struct{ Servers []struct{ Agents []reach } }
+	out, err := command(t, "go", "tool", "mcpgen", "radius", "--format=json", "--boundaries", file,
+		"./dcim").Output()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		t.Fatalf("%v, want the exit code 1 of an agent that reaches all three facts", err)
+	}
+	if err := json.Unmarshal(out, &printed); err != nil {
+		t.Fatal(err)
+	}
+	agents := printed.Servers[0].Agents
+	together := 0
+	for _, client := range []string{"dns-agent", "all", "reader", "nothing"} {
+		b, _, err := boundaries.Boundary(t.Context(), boundary.Party{Issuer: "host", Client: client})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(agents, func(a reach) bool { return a.Where == b.Where })
+		if i < 0 {
+			t.Fatalf("%s is not in\n%s", b.Where, out)
+		}
+		want, got := agents[i], reach{Where: b.Where}
+		got.Private, got.Untrusted, got.Egress = server.Reach(t.Context(), &b)
+		got.AllThree = len(got.Private) > 0 && len(got.Untrusted) > 0 && len(got.Egress) > 0
+		for _, list := range [][]string{want.Private, want.Untrusted, want.Egress, got.Private,
+			got.Untrusted, got.Egress} {
+			slices.Sort(list)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%+v, mcpgen radius has %+v", got, want)
+		}
+		if got.AllThree {
+			together++
+		}
+	}
+	if together != 1 {
+		t.Errorf("%d of the agents reach all three facts", together)
+	}
+}
+
 // TestWhatIsHiddenIsByteForByteUnknown compares whole answers: status, headers and body.
-func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) {
-	w := agentWorld(t, func(*settings) {})
+func TestWhatIsHiddenIsByteForByteUnknown(t *testing.T) { eachAgent(t, hiddenIsUnknown) }
+
+func hiddenIsUnknown(t *testing.T, w *world) {
 	django := userPermissions{Active: true, Has: task}
 	token := w.token("dns-agent")
 	compared := 0

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/examples/inventory/dcim"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/capability/dialect"
 	"github.com/mcpgen/mcpgen/runtime/capability/django"
@@ -61,21 +62,30 @@ func open(ctx context.Context, s settings, source identity.Source, logger *slog.
 	if err != nil {
 		return nil, err
 	}
+	limits := runtime.AccessOptions{Denial: s.denial}
+	if s.boundaries != "" {
+		if limits.Boundaries, err = static.Open(s.boundaries); err != nil {
+			return nil, err
+		}
+	}
 	a.server, err = runtime.New(runtime.Options{
 		Identity: source,
 		Audit:    runtime.AuditOptions{Sink: audit.Slog(logger)},
-		Access:   runtime.AccessOptions{Denial: s.denial},
-		Host:     runtime.HostOptions{Source: permissions, TTL: s.cache, ServiceUsers: s.clients},
-		Logger:   logger,
+		Access:   limits,
+		Host: runtime.HostOptions{Source: permissions, RecordOnly: permissions == nil, TTL: s.cache,
+			ServiceUsers: s.clients},
+		Logger: logger,
 	}, dcim.Toolset(a.inventory))
 	return a, err
 }
 
-// openHost opens the database of the host, to read it only.
+// openHost opens the database of the host, to read it only. The source is nil without a host.
 func (a *app) openHost(ctx context.Context) (capability.Source, error) {
 	named := cmp.Or(a.settings.hosted(), "sqlite:"+a.settings.file)
 	driver, source, engine := "sqlite", "", dialect.SQLite
 	switch kind, rest, _ := strings.Cut(named, ":"); kind {
+	case none:
+		return nil, nil
 	case "postgres", "postgresql":
 		driver, source, engine = "pgx", named, dialect.PostgreSQL
 	case "sqlite":

@@ -28,7 +28,7 @@ func TestConstraintThatAHandlerCannotApplyIsRefused(t *testing.T) {
 	users := map[string]access.Principal{}
 	for user := range want { // her token is her name
 		users[identity.HashToken(user)] = access.Principal{
-			Subject: user, User: user, Role: "Member"}
+			Subject: user, User: user, Roles: []string{"Member"}}
 	}
 	for _, denial := range []access.Denial{access.Conceal, access.Forbid} {
 		s, err := parse([]string{"-stdio", "-as", "olga", "-netbox", "sqlite:" + db.File,

@@ -71,21 +71,16 @@ func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 	}
 	for _, u := range answers {
 		for _, role := range []string{"", "Manager"} {
-			cmd := program(t, "-stdio", "-as", u.Name, "-role", role, "-db", file)
+			args := []string{"-as", u.Name, "-role", role, "-db", file}
 			if !u.Active {
-				out, err := cmd.CombinedOutput()
+				out, err := program(t, append(args, "-stdio")...).CombinedOutput()
 				if err == nil || !strings.Contains(
 					string(out), fmt.Sprintf("the host has no active user %q", u.Name)) {
 					t.Errorf("%s: %v, %s", u.Name, err, out)
 				}
 				continue
 			}
-			sdk := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-			session, err := sdk.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := &client{ClientSession: session, t: t}
+			c := stdio(t, args...)
 			for kind, lists := range map[string][2][]string{
 				"tools":     {c.tools(), names(tools, role, u)},
 				"prompts":   {c.prompts(), names(prompts, role, u)},
@@ -103,11 +98,25 @@ func TestDemonstrationIsAHostAsDjangoReadsIt(t *testing.T) {
 					t.Errorf("%s with role %q calls %s: %v", u.Name, role, name, err)
 				}
 			}
-			if err := session.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
+}
+
+// stdio starts the program as a client does.
+func stdio(t testing.TB, args ...string) *client {
+	t.Helper()
+	sdk := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	transport := &mcp.CommandTransport{Command: program(t, append(args, "-stdio")...)}
+	session, err := sdk.Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &client{ClientSession: session, t: t}
 }
 
 func TestDoctorReportsWhoSeesWhatAndWhyNot(t *testing.T) {
@@ -137,7 +146,7 @@ func TestDoctorReportsWhoSeesWhatAndWhyNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := got.String(); !strings.HasPrefix(
-		text, "nina (asked for), issuer host, user nina of the host\n  not ") ||
+		text, "nina (asked for), issuer host, client nina, user nina of the host\n  not ") ||
 		strings.Contains(text, "sees") {
 		t.Errorf("-as nina: %s", text)
 	}
@@ -205,9 +214,10 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-doctor -client x":                   "want CLIENT=USER",
 		"-doctor -denial loud":                "-denial loud: want conceal or forbid",
 		"-doctor more":                        `"more": want flags only`,
+		"-doctor -django none":                "-doctor without a host needs -as",
 		"-nonsense":                           "flag provided but not defined",
 		"-stdio -as bob -db $FILE":            `the host has no active user "bob"`,
-		"-stdio -as ada -role Boss -db $FILE": `the principal's role is "Boss"`,
+		"-stdio -as ada -role Boss -db $FILE": `a role of the principal is "Boss"`,
 		"-doctor -client a=gone -db $FILE":    `the host has no active user "gone"`,
 		"-doctor -db $DB": db.File +
 			" has no tables of a host; write a demonstration",
@@ -216,6 +226,8 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-stdio -as ada -db $MISSING": missing +
 			" does not exist; write a demonstration",
 		"-doctor -db /dev/null/file": "/dev/null/file: not a directory",
+		"-stdio -as ada -db $FILE -boundaries $MISSING": missing +
+			": no such file",
 		"-doctor -django sqlite:$MISSING": missing +
 			" does not exist",
 		"-doctor -as gone -db $FILE": "-doctor found problems: 1 of 1",
@@ -224,6 +236,7 @@ func TestCommandLinesThatCannotBeMeantAreRefused(t *testing.T) {
 		"-http x -issuer https://login": "-http needs " +
 			"-user-claim, the claim of a token that names the user of the host, or -client",
 		"-http nonsense -user-claim u -issuer https://login": "nonsense",
+		"-http nonsense -django none -issuer https://login":  "nonsense",
 		"-http :0 -user-claim u -issuer https://login": "needs -audience: " +
 			"the URL of the server as clients write it, such as https://NAME/mcp",
 		"-http 127.0.0.1:0 -audience x -user-claim u -issuer https://login": "-issuer " +

@@ -22,6 +22,7 @@ import (
 type settings struct {
 	file           string // of the inventory
 	django, netbox string // the host's database; if both are empty, a Django in the same file
+	boundaries     string // a file, or ""
 	release        string // of the host of -netbox
 	cache          time.Duration
 	denial         access.Denial
@@ -37,6 +38,9 @@ type settings struct {
 	scopes               []string
 	leeway               time.Duration
 }
+
+// none as -django is no host, and as -role no role.
+const none = "none"
 
 // releases are the values of -netbox-release, with their tables.
 var releases = map[string]func() objectperm.Layout{
@@ -73,7 +77,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(
 		&s.django, "django", "",
 		"`database` of the Django host: sqlite:FILE or postgres://USER@HOST/NAME, with a user "+
-			"that may only select. The default is the file of -db")
+			"that may only select. The default is the file of -db. With none there is no host, and "+
+			"roles and boundaries decide alone")
 	flags.StringVar(
 		&s.netbox, "netbox", "",
 		"`database` of a host with NetBox's permissions, instead of -django")
@@ -82,11 +87,12 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.DurationVar(&s.cache, "cache", 0, "how long permissions of the host are cached; "+
 		"0 reads them for each message. SIGHUP drops them")
 	flags.StringVar(
-		&s.as, "as", "", "the `user` of the host for -stdio or -doctor")
+		&s.as, "as", "", "the `user` of the host for -stdio or -doctor, and its client in -boundaries")
+	flags.StringVar(&s.boundaries, "boundaries", "", "`file` of the boundaries of clients")
 	flags.StringVar(
 		&s.role, "role", "",
-		"the `role` of users without a token, for -stdio and -doctor: Viewer, Member, Manager, "+
-			"Admin, or none")
+		"the `roles` of users without a token, with commas, for -stdio and -doctor: Viewer, Member, "+
+			"Manager, Admin, or none")
 	denial := flags.String("denial", "conceal", "denial `mode`: conceal or forbid")
 
 	flags.StringVar(
@@ -137,7 +143,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 		return s, fmt.Errorf("%q: want flags only", flags.Arg(0))
 	}
 	err := s.check()
-	if s.role == "none" {
+	if s.role == none {
 		s.role = ""
 	}
 	return s, err
@@ -169,7 +175,9 @@ func (s settings) check() error {
 	case s.addr != "" && (s.as != "" || s.role != ""):
 		return errors.New(
 			"-as and -role go with -stdio and -doctor: over HTTP the token identifies the caller")
-	case s.addr != "" && s.userClaim == "" && len(s.clients) == 0:
+	case s.doctor && s.hosted() == none && s.as == "":
+		return errors.New("-doctor without a host needs -as: only a host has a list of users")
+	case s.addr != "" && s.userClaim == "" && len(s.clients) == 0 && s.hosted() != none:
 		return errors.New(
 			"-http needs -user-claim, the claim of a token that names the user of the host, or " +
 				"-client for clients whose tokens name no user, or both")
@@ -199,9 +207,10 @@ func (s settings) identity(ctx context.Context, logger *slog.Logger) (identity.S
 // hosted is the database of a host outside the file of -db, or "".
 func (s settings) hosted() string { return cmp.Or(s.netbox, s.django) }
 
-// principal is a user of the host without a token.
+// principal is a user of the host without a token, and the client of the same name.
 func (s settings) principal(user string) access.Principal {
-	return access.Principal{Issuer: "host", Subject: user, User: user, Role: s.role}
+	roles := strings.FieldsFunc(s.role, func(c rune) bool { return c == ',' })
+	return access.Principal{Issuer: "host", Subject: user, Client: user, User: user, Roles: roles}
 }
 
 // principals are the users that -doctor reports, besides the clients.

@@ -30,7 +30,7 @@ func CountWords(ctx context.Context, text string) (int, error) {
 }
 
 func main() {
-	mel := access.Principal{Issuer: "demo", Subject: "mel", Role: "Member"}
+	mel := access.Principal{Issuer: "demo", Subject: "mel", Roles: []string{"Member"}}
 	tokens := map[string]access.Principal{identity.HashToken("demo-mel"): mel}
 	server, err := runtime.New(runtime.Options{
 		Identity:  identity.Static(tokens),

@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -21,24 +21,16 @@ const (
 	ToolNow        = "now"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package main.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/quickstart",
-		Manifest: "sha256:35a02df3ccbc5d030b95564dd25c81331a37c86b88060dd2ff5f9e06120c7402",
+		Manifest: "sha256:f6c06e4af4121c458c0e602ea3cf5327e467613bbe8a31529b8eba1d0e14352f",
 		Server:   toolset.ServerInfo{Name: "quickstart", Version: "0.1.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolCountWords, MinRole: member},
+				{Tool: ToolCountWords, MinRole: []string{"Member"}},
 				{Tool: ToolNow, Public: true},
 			},
 		},

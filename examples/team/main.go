@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string) error {
 	flags.BoolVar(&o.Catalogs.Strict, "strict", false,
 		"refuse a list if the requested catalog does not exist")
 	stdio := flags.String("stdio", "",
-		"serve over stdio as the user with this `name`: vera, mel, mara, ada, or nobody")
+		"serve over stdio as the user with this `name`: vera, mel, mara, olga, ada, or nobody")
 	debug := flags.Bool("debug", false, "add the debug tools, for admins: environment, server, "+
 		"headers and claims, without secrets")
 	otlp := flags.String("otlp", "", "export traces and metrics by OTLP over HTTP to the "+

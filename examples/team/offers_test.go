@@ -14,13 +14,13 @@ import (
 // expectedPrompts and expectedResources are written by hand, as expected is: who may use what.
 var (
 	expectedPrompts = map[string][]string{
-		"welcome":            {"mel", "mara", "ada"},
+		"welcome":            {"mel", "mara", "olga", "ada"},
 		"announce_promotion": {"ada"},
 	}
 	expectedResources = map[string][]string{
-		"team://handbook":     {"nobody", "vera", "mel", "mara", "ada"},
-		"team://people/{id}":  {"vera", "mel", "mara", "ada"},
-		"team://ranks/{rank}": {"mara", "ada"},
+		"team://handbook":     {"nobody", "vera", "mel", "mara", "olga", "ada"},
+		"team://people/{id}":  {"vera", "mel", "mara", "olga", "ada"},
+		"team://ranks/{rank}": {"mara", "olga", "ada"},
 	}
 )
 
@@ -42,7 +42,7 @@ var missingOffers = map[string]string{
 	"welcome":             "Member",
 	"announce_promotion":  "Admin",
 	"team://people/{id}":  "authentic",
-	"team://ranks/{rank}": "Manager",
+	"team://ranks/{rank}": "Manager or Auditor",
 }
 
 // completions are prefixes and their completions, for callers that may use the prompt or template.

@@ -38,15 +38,15 @@ func TestMain(m *testing.M) {
 }
 
 // callers are everybody who may come; "nobody" has no token.
-var callers = []string{"nobody", "vera", "mel", "mara", "ada"}
+var callers = []string{"nobody", "vera", "mel", "mara", "olga", "ada"}
 
 // expected is written by hand from the prose of the example, and from nothing that decides:
 // who may use which tool.
 var expected = map[string][]string{
-	"get_public_info":    {"nobody", "vera", "mel", "mara", "ada"},
-	"get_by_id":          {"vera", "mel", "mara", "ada"},
-	"get_all":            {"vera", "mel", "mara", "ada"},
-	"create":             {"mel", "mara", "ada"},
+	"get_public_info":    {"nobody", "vera", "mel", "mara", "olga", "ada"},
+	"get_by_id":          {"vera", "mel", "mara", "olga", "ada"},
+	"get_all":            {"vera", "mel", "mara", "olga", "ada"},
+	"create":             {"mel", "mara", "olga", "ada"},
 	"update":             {"mara", "ada"},
 	"promote_to_manager": {"ada"},
 }
@@ -107,8 +107,8 @@ func TestEveryPromptAndResourceHasAnExpectation(t *testing.T) {
 }
 
 func TestCountsOfTheRoles(t *testing.T) {
-	// Viewer 2, Member 3, Manager 4, Admin 5, and the public one for each.
-	want := map[string]int{"nobody": 1, "vera": 3, "mel": 4, "mara": 5, "ada": 6}
+	// Viewer 2, Member 3, Manager 4, Admin 5, Auditor none, and the public one for each.
+	want := map[string]int{"nobody": 1, "vera": 3, "mel": 4, "mara": 5, "olga": 4, "ada": 6}
 	url := serveHTTP(t, runtime.Options{Anonymous: true})
 	for _, caller := range callers {
 		session := connectHTTP(t, url, caller, "")

@@ -7,9 +7,9 @@ import (
 
 // users are two agents, whose grants are each its own, and the operator who decides on them.
 var users = map[string]access.Principal{
-	"robin": {Issuer: "workspace", Subject: "robin", Role: "Agent"},
-	"kim":   {Issuer: "workspace", Subject: "kim", Role: "Agent"},
-	"olga":  {Issuer: "workspace", Subject: "olga", Role: "Operator"},
+	"robin": {Issuer: "workspace", Subject: "robin", Roles: []string{"Agent"}},
+	"kim":   {Issuer: "workspace", Subject: "kim", Roles: []string{"Agent"}},
+	"olga":  {Issuer: "workspace", Subject: "olga", Roles: []string{"Operator"}},
 }
 
 // tokens maps the hash of each user's token to the user. A service reads the hashes from its

@@ -49,16 +49,9 @@ caller may not use is an unknown tool.`,
 			if len(program) > 0 && (len(remote.headers) > 0 || tokenEnv != "") {
 				return errors.New("--header and --token-env need --url")
 			}
-			headers, err := remote.parsed()
+			headers, err := remote.withToken(tokenEnv)
 			if err != nil {
 				return err
-			}
-			if tokenEnv != "" {
-				token, err := tokenOf(tokenEnv)
-				if err != nil {
-					return err
-				}
-				headers.Set("Authorization", "Bearer "+token)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), remote.timeout)
 			defer cancel()

@@ -83,8 +83,10 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
   mcpgen check ./...        fail if a file is stale or a handler unannotated; write nothing
   mcpgen vet --fix ./...    correct misspelt directives, and insert missing ones
   mcpgen matrix ./...       print which role may use which tool
+  mcpgen radius ./...       print what an agent reaches if somebody else controls it
   mcpgen init               write a running service into an empty folder
   mcpgen call --url URL     list the tools of a server, or call one
+  mcpgen doctor URL         print what the holder of a token reaches, and why
   mcpgen import tools.json  start a package from the tools of another server
   mcpgen explain MCP001     what a diagnostic means and how to fix it
   mcpgen explain //mcp:tool the grammar of a directive`,
@@ -109,7 +111,8 @@ Exit codes: 0 done; 1 findings in the source; 2 usage error or failure.`,
 	})
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newCheck(), newMatrix(), newList(), newExplain(), newProve(), newImport(),
-		newDiff(), newVerify(), newVet(), newInit(), newCall(), newDocs(), newVersion())
+		newDiff(), newVerify(), newVet(), newInit(), newCall(), newDoctor(), newDocs(), newRadius(),
+		newVersion())
 	return root
 }
 

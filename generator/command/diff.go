@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +19,9 @@ import (
 
 // policy are the flags of diff for manifests.
 type policy struct {
-	base, head, allow string
-	failOn            []string
-	format            report.Format
+	base, head, allow         string
+	failOn, boundaries, roles []string
+	format                    report.Format
 }
 
 // markdown is a format that diff has beside those of all reports.
@@ -42,20 +43,29 @@ and the working tree. It prints a line for each change, which begins with its ki
   - narrowed: callers may do less
   - removed: a tool, prompt, resource or value no longer exists
   - changed: all else, for example a description, limit, schema or alias
+  - together: an agent reaches private data, texts of outsiders and egress, and did not reach all
+    three before. Only --fail-on=radius prints these lines
 
 diff evaluates the rules of both sides for each role, so it reports what callers gain and lose, and
-not how a rule is written. The roles of both hierarchies count: callers with a role that only one
-hierarchy has gain or lose what that role may use. A line ends with "breaks callers" or "breaks
-readers" if the change may break clients that call, or clients that read results.
+not how a rule is written. Some tools need several roles for their arguments: "Auditor + Manager"
+is a caller with both. The roles of both hierarchies count: callers with a role that only one
+hierarchy has gain or lose what that role may use. A role that is above another one now is widened.
+A line ends with "breaks callers" or "breaks readers" if the change may break clients that call, or
+clients that read results.
 
 Packages are folders, as in ./tools or ./..., which is the default. As with the go command, ./...
 leaves out folders such as testdata, nested modules and git worktrees. diff reads a package in
 testdata nevertheless if a main package imports it, since the program serves its tools. It reads
 the manifests as they are on disk: run mcpgen first.
 
+--boundaries FILE compares a file of boundaries too, between the same commits: what each client and
+actor may use, with the tools, catalogs and roles of each side. A widened boundary is widened. If
+--base and --head are manifests, write both files: --boundaries OLD,NEW.
+
 --fail-on=widen fails if a change is widened. add also fails on added things, and break on changes
-that break clients. --allow names a file with the changes that you accept. Each line has a change
-as diff prints it, then # and the reason.
+that break clients. radius fails if all three facts of mcpgen radius come together for a role, a
+boundary of --boundaries or a set of --roles for which they did not. --allow names a file with the
+changes that you accept. Each line has a change as diff prints it, then # and the reason.
 
 diff --lists compares two results of tools/list, as clients see them: added and removed tools,
 titles, descriptions and hints. For each property of a schema it compares the type, required, the
@@ -67,8 +77,10 @@ Exit codes: 0 no change that --fail-on names, and with --lists no difference; 1 
 with --lists differences; 2 usage error or failure.`,
 		Example: `  mcpgen diff                                    the working tree against HEAD
   mcpgen diff --base origin/main --fail-on=widen,add --allow authority.allow ./...
+  mcpgen diff --base origin/main --fail-on=radius --boundaries boundaries.yaml ./...
   mcpgen diff --base v1.2.0 --head v1.3.0 --format=markdown
   mcpgen diff --base old.manifest.json --head mcp.manifest.json
+  mcpgen diff --base origin/main --boundaries boundaries.yaml --fail-on=widen
   mcpgen diff --lists before.json after.json
   mcpgen diff --lists tools.json -- go run .
   mcpgen diff --lists tools.json http://localhost:8080/mcp`,
@@ -77,7 +89,7 @@ with --lists differences; 2 usage error or failure.`,
 			if !lists {
 				return p.run(cmd, args)
 			}
-			for _, flag := range []string{"base", "head", "allow", "fail-on"} {
+			for _, flag := range []string{"base", "head", "allow", "fail-on", "boundaries", "roles"} {
 				if cmd.Flags().Changed(flag) {
 					return fmt.Errorf("--%s is for manifests: remove it, or --lists", flag)
 				}
@@ -90,8 +102,11 @@ with --lists differences; 2 usage error or failure.`,
 	flags.StringVar(&p.base, "base", "HEAD", "compare from this git ref or manifest file")
 	flags.StringVar(&p.head, "head", "",
 		"compare to this git ref or manifest file (default: the working tree)")
-	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break")
+	flags.StringSliceVar(&p.failOn, "fail-on", nil, "fail on these changes: widen, add, break, radius")
 	flags.StringVar(&p.allow, "allow", "", "file with changes that are accepted, each with a reason")
+	flags.StringSliceVar(&p.boundaries, "boundaries", nil,
+		"compare this file of boundaries too, or two files")
+	rolesFlag(command, &p.roles)
 	formats := slices.Insert(slices.Clone(report.All), 1, markdown)
 	flags.Var(report.Flag{Format: &p.format, Of: formats}, "format",
 		"write the changes as text, markdown, json, github or sarif")
@@ -112,12 +127,16 @@ func notEmpty(cmd *cobra.Command, flags ...string) error {
 
 func (p policy) run(cmd *cobra.Command, dirs []string) error {
 	for _, word := range p.failOn {
-		if !slices.Contains([]string{"widen", "add", "break"}, word) {
-			return fmt.Errorf("unknown change --fail-on=%s: write widen, add or break", word)
+		if !slices.Contains([]string{"widen", "add", "break", "radius"}, word) {
+			return fmt.Errorf("unknown change --fail-on=%s: write widen, add, break or radius", word)
 		}
 	}
 	if err := notEmpty(cmd, "base", "head", "allow"); err != nil {
 		return err
+	}
+	radius := slices.Contains(p.failOn, "radius")
+	if len(p.roles) > 0 && !radius {
+		return errors.New("--roles is for --fail-on=radius: write that too, or remove it")
 	}
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); isURL(dir) || err == nil && !info.IsDir() {
@@ -141,6 +160,24 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errors.New("neither side has a mcp.manifest.json: run mcpgen and commit it")
 	}
 	changes := policydiff.Compare(before, after)
+	var sides [2]policydiff.Boundaries
+	if len(p.boundaries) > 0 {
+		if sides, err = p.sides(cmd.Context(), before, after); err != nil {
+			return err
+		}
+		for _, note := range sides[1].Notes() {
+			fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
+		}
+		changes = policydiff.WithBoundaries(changes, sides[0], sides[1])
+	}
+	if radius {
+		together, err := policydiff.CompareRadius(before, after, sides[0].Agents(sets(p.roles)),
+			sides[1].Agents(sets(p.roles)))
+		if err != nil {
+			return err
+		}
+		changes = append(together, changes...)
+	}
 	judged, unused := policydiff.Policy{FailOn: p.failOn, Allowed: allowed}.Judge(changes)
 	switch out := cmd.OutOrStdout(); p.format {
 	case report.Text:
@@ -165,6 +202,33 @@ func (p policy) run(cmd *cobra.Command, dirs []string) error {
 		return errFindings
 	}
 	return nil
+}
+
+// sides reads the files of --boundaries.
+func (p policy) sides(ctx context.Context, before, after []*policydiff.Manifest) (
+	sides [2]policydiff.Boundaries, err error) {
+	files, refs := p.boundaries, []string{"", ""}
+	switch isFile := strings.HasSuffix(p.base, ".json") || strings.HasSuffix(p.head, ".json"); {
+	case len(files) > 2 || slices.Contains(files, ""):
+		return sides, errors.New("--boundaries takes one file, or two files: --boundaries OLD,NEW")
+	case len(files) == 1 && isFile:
+		return sides, fmt.Errorf("--base and --head are files: write the file of boundaries of each, as in "+
+			"--boundaries OLD,%s", files[0])
+	case len(files) == 1:
+		files, refs = []string{files[0], files[0]}, []string{p.base, p.head}
+	}
+	for i, set := range [][]*policydiff.Manifest{before, after} {
+		if sides[i], err = policydiff.LoadBoundaries(ctx, refs[i], files[i], set); err != nil {
+			return sides, fmt.Errorf("--boundaries: %w", err)
+		}
+		if sides[i].Missing && len(p.boundaries) > 1 {
+			return sides, fmt.Errorf("--boundaries: %s does not exist: correct the name", files[i])
+		}
+	}
+	if sides[0].Missing && sides[1].Missing {
+		return sides, fmt.Errorf("--boundaries: neither side has %s: correct the name", files[0])
+	}
+	return sides, nil
 }
 
 func (p policy) allowed() (policydiff.Allowed, error) {

@@ -1,7 +1,13 @@
 package command
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +17,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/report"
 	"github.com/mcpgen/mcpgen/generator/internal/writefiles"
+	"github.com/mcpgen/mcpgen/internal/boundaryfile"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 // read reads packages, and prints the findings in them.
@@ -60,24 +68,101 @@ reason. The schema validator then decodes them at every call.`,
 
 func newMatrix() *cobra.Command {
 	format := documentFormat(report.Text)
+	var client string
 	command := &cobra.Command{
 		Use:   "matrix [packages]",
 		Short: "Print which role may use which tool, prompt and resource",
 		Long: `matrix prints a row for each tool, prompt and resource, and a column for each kind of
-caller, roles lowest first. The catalogs of the tools follow. matrix reads the source, not the
-generated files, and writes nothing.`,
+caller: the roles of the main chain, lowest first, and then the others. A caller with several roles
+has the marks of all of them. If a tool needs several roles for its arguments, its row names the
+sets of roles that open it together. The catalogs of the tools follow. matrix reads the source, not
+the generated files, and writes nothing.
+
+--client FILE#NAME prints what one client may use, by its boundary in a file of boundaries. There
+are no rows of items and values outside of the boundary, and a caller has the roles that the
+boundary has too. Without a token, a caller may use all public items nevertheless. A boundary that has
+ended has no rows. NAME is a client, an actor or "*". If several entries have the name, write the
+line of the entry.`,
 		Example: `  mcpgen matrix             the matrix of the package in this directory
-  mcpgen matrix ./...       a matrix of each package below`,
+  mcpgen matrix ./...       a matrix of each package below
+  mcpgen matrix --client boundaries.yaml#dns-agent    what this client may use`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			services, err := read(cmd, generator.Options{Patterns: patterns})
 			if err != nil {
 				return err
 			}
-			return format.print(cmd, document.ReportMatrix(services), document.Matrix(services))
+			of, err := clientOf(cmd, services, client)
+			if err != nil {
+				return err
+			}
+			return format.print(cmd, document.ReportMatrix(services, of), document.Matrix(services, of))
 		},
 	}
 	format.flag(command)
+	command.Flags().StringVar(&client, "client", "",
+		"print what the client of this boundary may use (`FILE#NAME`)")
 	return command
+}
+
+// clientOf returns the client that FILE#NAME names, nil without a name.
+func clientOf(cmd *cobra.Command, services []model.Service, name string) (*document.Client, error) {
+	if err := notEmpty(cmd, "client"); err != nil || name == "" {
+		return nil, err
+	}
+	file, name, ok := strings.Cut(name, "#")
+	if !ok || name == "" {
+		return nil, errors.New("--client has no name: write FILE#NAME, as in boundaries.yaml#dns-agent")
+	}
+	entries, err := boundaryfile.Read(file, func() (fs.File, error) { return os.Open(file) })
+	if err != nil {
+		return nil, fmt.Errorf("--client: %w", err)
+	}
+	e, err := entryOf(file, name, entries)
+	if err != nil {
+		return nil, err
+	}
+	ended := !e.Boundary.Until.IsZero() && !time.Now().Before(e.Boundary.Until)
+	if ended {
+		e.Boundary.Roles, e.Boundary.Items = nil, nil // as of a blocked client
+	}
+	of, notes, err := document.NewClient(services, e)
+	if ended {
+		notes = append(notes, e.Boundary.Where+": the boundary has ended: its client may use nothing")
+	}
+	for _, note := range notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), "note:", note)
+	}
+	return of, err
+}
+
+// entryOf finds the entry of a client or actor, or of a line.
+func entryOf(file, name string, entries []boundaryfile.Entry) (found boundaryfile.Entry, err error) {
+	var names, places []string
+	for _, e := range entries {
+		names = append(names, e.Party.Client+e.Party.Actor)
+		if e.Party.Client == name || e.Party.Actor == name {
+			found, places = e, append(places, e.Boundary.Where)
+		}
+	}
+	for _, e := range entries {
+		if len(places) == 0 && e.Boundary.Where == file+":"+name {
+			return e, nil
+		}
+	}
+	switch slices.Sort(names); {
+	case len(places) > 1:
+		return found, fmt.Errorf("--client: several entries have the name %q: %s. Write the line of one, "+
+			"as in %s#%s", name, strings.Join(places, ", "), file, places[0][len(file)+1:])
+	case len(places) == 0 && len(names) == 0:
+		return found, fmt.Errorf("--client: %s has no entries", file)
+	case len(places) == 0:
+		cure := "write one of " + strings.Join(slices.Compact(names), ", ")
+		if near := editdistance.Nearest(name, names, 2); near != "" {
+			cure = fmt.Sprintf("did you mean %q?", near)
+		}
+		return found, fmt.Errorf("--client: %s has no entry of %q: %s", file, name, cure)
+	}
+	return found, nil
 }
 
 func newDocs() *cobra.Command {

@@ -134,6 +134,17 @@ func (r *remote) list(
 	return list, err
 }
 
+// withToken are the headers of --header, and the token of --token-env if that is set.
+func (r *remote) withToken(variable string) (http.Header, error) {
+	headers, err := r.parsed()
+	if err == nil && variable != "" {
+		var token string
+		token, err = tokenOf(variable)
+		headers.Set("Authorization", "Bearer "+token)
+	}
+	return headers, err
+}
+
 // tokenOf is the token in the environment variable that --token-env names. The error does not
 // contain the name: it may be a token.
 func tokenOf(variable string) (string, error) {

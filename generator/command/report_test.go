@@ -13,8 +13,8 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testschema"
 )
 
-// documented returns the JSON schemas of docs/reference/report.md: of findings, changes, lists and
-// matrices.
+// documented returns the JSON schemas of docs/reference/report.md: of findings, changes, lists,
+// matrices and blast radii.
 func documented(t *testing.T) (schemas []testschema.Schema) {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(testrepo.Root(t), "docs", "reference", "report.md"))
@@ -29,7 +29,7 @@ func documented(t *testing.T) (schemas []testschema.Schema) {
 		}
 		schemas = append(schemas, schema)
 	}
-	if len(schemas) != 4 {
+	if len(schemas) != 5 {
 		t.Fatalf("the page has %d schemas", len(schemas))
 	}
 	return schemas
@@ -96,6 +96,8 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	accepted := file("some.allow", "widened role C (p): a new role, which may use t # new\n")
 	old := file("old.json", `{"tools": [{"name": "a", "inputSchema": {"type": "object"}}]}`)
 	current := file("new.json", `{"tools": [{"name": "b", "inputSchema": {"type": "object"}}]}`)
+	bounded := file("bounded.yaml", "boundaries: [{issuer: i, client: a, subject: b, items: '*', "+
+		"until: 2099-01-01T00:00:00Z}, {issuer: i, actor: b}]")
 	listed := t.TempDir()
 	err := testrepo.WriteModule(testrepo.Root(t), "example.com/shop", listed, "runtime/sandbox")
 	if err != nil {
@@ -104,6 +106,7 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(listed, "shop.go"), []byte(shop), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	agents := file("agents.yaml", "boundaries: [{issuer: i, client: c, items: '*', roles: '*'}]\n")
 	ctx := loadtest.Context(t)
 	t.Chdir(listed)
 	for _, test := range []struct {
@@ -118,6 +121,10 @@ func TestReportsFitTheirDocumentedSchemas(t *testing.T) {
 		{schemas[0], 0, []string{"diff", "--lists", old, old}},
 		{schemas[2], 0, []string{"list"}},
 		{schemas[3], 0, []string{"matrix"}},
+		{schemas[3], 0, []string{"matrix", "--client", bounded + "#a"}},
+		{schemas[4], 1, []string{"radius", "--roles=Admin", "--boundaries", agents}},
+		{schemas[1], 1, []string{"diff", "--base", before, "--head", after, "--fail-on=radius",
+			"--boundaries", agents + "," + agents, "--roles=A"}},
 	} {
 		var stdout, stderr bytes.Buffer
 		code := run(ctx, append(test.args, "--format=json"), &stdout, &stderr)

@@ -63,7 +63,7 @@ func TestExitCodesAndStreams(t *testing.T) {
 		{args: "list", stdout: []string{"minrole=Viewer scopes=time:read", "clock.go:11", "(ignored)"}},
 		{args: "explain MCP001", stdout: []string{"\nFix\n"}},
 		{args: "explain", stdout: []string{"//mcp:tool", "MCP002"}},
-		{args: "explain //mcp:roles", stdout: []string{"hierarchy"}},
+		{args: "explain //mcp:roles", stdout: []string{"partial order"}},
 		{args: "explain nonsense", exit: 2, stderr: []string{`no code, directive or key "nonsense"`}},
 		{args: "version", stdout: []string{"mcpgen"}},
 		{args: "--version", stdout: []string{"mcpgen"}},

@@ -207,7 +207,7 @@ func Run(ctx context.Context, db *sql.DB, adapter, statement string) error {
 }
 
 func run(ctx context.Context, db *sql.DB, statement string) error {
-	rows, err := db.QueryContext(ctx, statement, capability.ProbeUser)
+	rows, err := db.QueryContext(ctx, statement, "mcpgen-start-check")
 	if err != nil {
 		return err
 	}

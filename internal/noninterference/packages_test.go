@@ -74,11 +74,14 @@ func (p *plan) drawItems(t *rapid.T) {
 				i.Hidden = true
 				i.Forms = p.drawForms(t, i)
 			default:
-				switch r.MinRole {
-				case access.Lowest:
-					r.MinRole = 1
-				case access.Highest:
-					r.MinRole = access.Role(len(p.Roles))
+				for j, role := range r.MinRole {
+					chain := p.Roles[0]
+					switch role {
+					case access.Lowest:
+						r.MinRole[j] = chain[0]
+					case access.Highest:
+						r.MinRole[j] = chain[len(chain)-1]
+					}
 				}
 				i.Forms = both(form{Rule: r, Behaviour: "own"})
 			}

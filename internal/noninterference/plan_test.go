@@ -1,6 +1,7 @@
 package noninterference
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,14 +9,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
 // A plan describes two servers and the caller whose traffic is compared.
 type plan struct {
-	Package           int // of packages, from 1 on; 0 for items that the plan makes
-	Roles             []string
+	Package           int        // of packages, from 1 on; 0 for items that the plan makes
+	Roles             [][]string // chains
 	Denial            access.Denial
 	Era               string
 	Stdio, Adopted    bool
@@ -29,6 +31,7 @@ type plan struct {
 	Observed, Masked  bool
 	Logged, Protected bool
 	Slow              bool // the sink of the audit takes some seconds
+	Bounded           bool // the caller's client has a boundary
 
 	Caller principal
 	Items  []item
@@ -37,16 +40,35 @@ type plan struct {
 // A principal is a caller. Its token is its subject. An anonymous one has none.
 type principal struct {
 	Subject string
-	Role    int // position in the hierarchy from 1 on, or 0
+	Roles   []string
 	Scopes  []string
 	Permits []string // permissions of the host
 }
 
 func (p principal) anonymous() bool { return p.Subject == "" }
 
+// hierarchy returns all roles of the plan.
+func (p plan) hierarchy() []string { return access.Table{Roles: p.Roles}.Hierarchy() }
+
+// holds reports whether a principal has one of the roles or a role above one of them.
+func (p plan) holds(of principal, roles ...string) bool {
+	return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: of.Roles}, roles...)
+}
+
+// lowered returns the roles with the one below the last in its place, or without the last.
+func (p plan) lowered(roles []string) []string {
+	last := len(roles) - 1
+	for _, chain := range p.Roles {
+		if i := slices.Index(chain, roles[last]); i > 0 {
+			return append(roles[:last:last], chain[i-1])
+		}
+	}
+	return roles[:last:last]
+}
+
 // other is a caller with every permission.
 func (p plan) other() principal {
-	return principal{Subject: "other", Role: len(p.Roles),
+	return principal{Subject: "other", Roles: p.hierarchy(),
 		Scopes:  append([]string{secretScope}, scopes...),
 		Permits: append([]string{secretPermit}, permits...)}
 }
@@ -75,6 +97,7 @@ type form struct {
 	Lacks       bool         // it has no value "purge"
 	Closed      bool         // all values have that rule
 	Shared      bool         // its app is that of the tool "base"
+	Outside     bool         // the boundary of the caller's client excludes it
 }
 
 var (
@@ -153,9 +176,30 @@ func permission(name string) access.Permission {
 	return access.Permission{App: app, Action: action, Object: object}
 }
 
+// drawRoles draws a chain, and sometimes roles beside it.
+func drawRoles(t *rapid.T) [][]string {
+	main := access.DefaultRoles()[0][:rapid.IntRange(1, 4).Draw(t, "roles")]
+	roles := [][]string{main}
+	switch highest := main[len(main)-1]; pick(t, "beside", "none", "alone", "below") {
+	case "alone":
+		roles = append(roles, []string{"Auditor"}, []string{"Support"})
+	case "below":
+		if roles = append(roles, []string{"Auditor", "Support"}); len(main) > 1 {
+			roles = append(roles, []string{"Support", highest})
+		}
+	}
+	return roles
+}
+
+// drawSome draws one or two of the names.
+func drawSome(t *rapid.T, label string, names []string) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), 1, min(2, len(names)),
+		rapid.ID[string]).Draw(t, label)
+}
+
 func drawPlan(t *rapid.T) plan {
 	p := plan{
-		Roles: access.DefaultRoles()[:rapid.IntRange(1, 4).Draw(t, "roles")],
+		Roles: drawRoles(t),
 		Denial: pick(t, "denial", access.Conceal, access.Conceal, access.Forbid,
 			access.Challenge),
 		Era:      pick(t, "era", eras...),
@@ -179,7 +223,10 @@ func drawPlan(t *rapid.T) plan {
 		p.Aware, p.TTL = false, false
 	}
 	if !pick(t, "anonymous", false, false, true) {
-		p.Caller = principal{Subject: "vera", Role: rapid.IntRange(0, len(p.Roles)).Draw(t, "role")}
+		p.Caller = principal{Subject: "vera"}
+		if flip(t, "has roles") {
+			p.Caller.Roles = drawSome(t, "role", p.hierarchy())
+		}
 		for _, s := range scopes {
 			if flip(t, s) {
 				p.Caller.Scopes = append(p.Caller.Scopes, s)
@@ -195,6 +242,7 @@ func drawPlan(t *rapid.T) plan {
 		p.drawItems(t)
 		return p
 	}
+	p.Bounded = !p.Caller.anonymous() && flip(t, "bounded")
 	for _, kind := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		for _, name := range ownNames[kind] {
 			switch pick(t, name, "absent", "hidden", "shown") {
@@ -215,7 +263,49 @@ func drawPlan(t *rapid.T) plan {
 			}
 		}
 	}
+	p.equalRules()
 	return p
+}
+
+// equalRules gives resources outside of the boundary the rules of those inside that match a URI of
+// them: others do not start.
+func (p plan) equalRules() {
+	for _, i := range p.Items {
+		for _, other := range p.Items {
+			if !i.outside() || other.outside() || !i.overlaps(other) {
+				continue
+			}
+			for w, f := range i.Forms {
+				if of := cmp.Or(other.Forms[w], other.Forms[1-w]); f != nil {
+					f.Rule = of.Rule
+					f.Rule.Resource = i.Name
+				}
+			}
+		}
+	}
+}
+
+func (i item) outside() bool {
+	return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
+}
+
+// overlaps reports whether one URI may mean two resources.
+func (i item) overlaps(other item) bool {
+	return i.Kind == access.Resources && other.Kind == i.Kind &&
+		(matches(i.Name, uri(other.Name)) || matches(other.Name, uri(i.Name)))
+}
+
+// shadowsOutside reports whether an adopted server has a resource outside of the boundary and one
+// inside that match the same URI: the server itself chooses between them.
+func (p plan) shadowsOutside() bool {
+	for _, i := range p.Items {
+		for _, other := range p.Items {
+			if p.own(i) && p.own(other) && i.outside() && !other.outside() && i.overlaps(other) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // drawForms draws the forms of a hidden item. At least one server has the item.
@@ -274,12 +364,15 @@ func (p plan) drawRule(t *rapid.T) access.Rule {
 		access.Forbid, access.Challenge)
 	r.Authenticated = true
 	// A caller often has just the role that it needs.
-	own := min(p.Caller.Role, len(p.Roles))
-	if n := pick(t, "minrole", 0, own, own, 1, len(p.Roles)); n > 0 {
-		r.Authenticated, r.MinRole = false, access.Role(n)
+	own, all := p.Caller.Roles, p.hierarchy()
+	if roles := pick(t, "minrole", nil, own, own, all[:1], drawSome(t, "roles", all)); len(roles) > 0 {
+		r.Authenticated, r.MinRole = false, roles
 	}
 	if flip(t, "scoped") {
 		r.Authenticated, r.Scopes = false, []string{pick(t, "scope", scopes...)}
+		if other := pick(t, "other scope", scopes...); other != r.Scopes[0] {
+			r.OrScopes = [][]string{{other}}
+		}
 	}
 	if r.Denial == access.Challenge && r.Scopes == nil {
 		r.Denial = access.Conceal
@@ -298,7 +391,10 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	r := p.drawRule(t)
 	r.Public = false
 	ways := []string{"scope"}
-	if p.Caller.Role < len(p.Roles) {
+	lacking := slices.DeleteFunc(p.hierarchy(), func(role string) bool {
+		return !p.Caller.anonymous() && p.holds(p.Caller, role)
+	})
+	if len(lacking) > 0 {
 		ways = append(ways, "role")
 	}
 	if p.Aware {
@@ -313,7 +409,15 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	if f.Rule.Tool != "" && !p.Adopted && p.Package == 0 {
 		ways = append(ways, "values")
 	}
+	if p.Bounded {
+		ways = append(ways, "boundary", "boundary")
+	}
 	way := pick(t, "way", ways...)
+	// What is outside a boundary is concealed in every denial mode.
+	if way == "boundary" {
+		f.Outside = true
+		return r
+	}
 	// A caller who lacks scopes alone is listed a challenged item.
 	switch p.denial(r) {
 	case access.Forbid:
@@ -325,10 +429,11 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	}
 	switch way {
 	case "scope":
-		r.Authenticated, r.Scopes = false, append(slices.Clone(r.Scopes), secretScope)
+		r = withSecretScope(r)
+		r.Authenticated = false
 	case "role":
 		r.Authenticated = false
-		r.MinRole = access.Role(rapid.IntRange(p.Caller.Role+1, len(p.Roles)).Draw(t, "above"))
+		r.MinRole = drawSome(t, "lacking", lacking)
 	case "permission":
 		r.Permission = permission(secretPermit)
 	case "values":
@@ -338,7 +443,7 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 		}
 		f.Value, f.Closed = p.stricter(r), true
 	case "identity":
-		r.Authenticated = r.MinRole == 0 && len(r.Scopes) == 0
+		r.Authenticated = len(r.MinRole) == 0 && len(r.Scopes) == 0
 	}
 	return r
 }
@@ -350,10 +455,20 @@ func (p plan) denial(r access.Rule) access.Denial {
 	return r.Denial
 }
 
+// withSecretScope returns a rule of which each alternative needs the secret scope.
+func withSecretScope(r access.Rule) access.Rule {
+	r = r.Clone()
+	r.Scopes = append(r.Scopes, secretScope)
+	for i := range r.OrScopes {
+		r.OrScopes[i] = append(r.OrScopes[i], secretScope)
+	}
+	return r
+}
+
 // stricter is the rule of a value that the caller may not send.
 func (p plan) stricter(r access.Rule) *access.Rule {
 	r.Public, r.Authenticated, r.Denial = false, false, access.DenialDefault
-	r.Scopes = append(slices.Clone(r.Scopes), secretScope)
+	r = withSecretScope(r)
 	if p.Aware && r.Permission == (access.Permission{}) {
 		r.Permission = access.NoPermission()
 	}
@@ -365,16 +480,18 @@ func (p plan) admits(r access.Rule, to principal) bool {
 	if r.Public {
 		return true
 	}
-	for _, s := range r.Scopes {
-		if !slices.Contains(to.Scopes, s) {
-			return false
-		}
+	if len(r.Scopes) > 0 && !slices.ContainsFunc(r.Alternatives(), func(alternative []string) bool {
+		return !slices.ContainsFunc(alternative, func(s string) bool {
+			return !slices.Contains(to.Scopes, s)
+		})
+	}) {
+		return false
 	}
 	if p.Aware && r.Permission != access.NoPermission() &&
 		!slices.Contains(to.Permits, r.Permission.String()) {
 		return false
 	}
-	return !to.anonymous() && int(r.MinRole) <= to.Role
+	return !to.anonymous() && (len(r.MinRole) == 0 || p.holds(to, r.MinRole...))
 }
 
 // secret reports whether an item is concealed from a principal in both servers.
@@ -391,7 +508,7 @@ func (p plan) String() string {
 	var b strings.Builder
 	transport := map[bool]string{false: "http", true: "stdio"}[p.Stdio]
 	fmt.Fprintf(&b, "versions: %s\ntransports: %s\nroles: %s\n", p.Era, transport,
-		strings.Join(p.Roles, " < "))
+		roleorder.Text(p.Roles))
 	fmt.Fprintf(&b, "Denial: %s\nPageSize: %d\n", p.Denial, p.PageSize)
 	for _, option := range []struct {
 		name string
@@ -402,7 +519,7 @@ func (p plan) String() string {
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
 		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
 		{"identity.Resource", p.Protected},
-		{"Audit of 7 s", p.Slow}} {
+		{"Audit of 7 s", p.Slow}, {"Boundaries", p.Bounded}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}
@@ -412,7 +529,7 @@ func (p plan) String() string {
 	}
 	caller := "anonymous"
 	if !p.Caller.anonymous() {
-		caller = fmt.Sprintf("role %d, scopes %q, permissions %q", p.Caller.Role, p.Caller.Scopes,
+		caller = fmt.Sprintf("roles %q, scopes %q, permissions %q", p.Caller.Roles, p.Caller.Scopes,
 			p.Caller.Permits)
 	}
 	fmt.Fprintf(&b, "caller: %s\n", caller)
@@ -442,8 +559,8 @@ func (f *form) String() string {
 	r := f.Rule
 	add(r.Public, "public")
 	add(r.Authenticated, "authenticated")
-	add(r.MinRole > 0, "minrole=%d", r.MinRole)
-	add(r.Scopes != nil, "scopes=%s", strings.Join(r.Scopes, ","))
+	add(len(r.MinRole) > 0, "minrole=%s", strings.Join(r.MinRole, ","))
+	add(r.Scopes != nil, "scopes=%s %q", strings.Join(r.Scopes, ","), r.OrScopes)
 	add(r.Permission != access.Permission{}, "action=%s", r.Permission)
 	add(r.Denial != 0, "denial=%s", r.Denial)
 	add(f.Value != nil && !f.Lacks, "verb=purge scopes=%s", secretScope)

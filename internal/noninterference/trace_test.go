@@ -587,6 +587,13 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				})
 			})
 		},
+		"boundary": func(t *rapid.T) {
+			kind := pick(t, "kind", access.Tools, access.Prompts, access.Resources)
+			name, which := tr.item(t, kind)
+			item, excludes := kind.String()+":"+name, flip(t, "excludes")
+			tr.one(t, which, fmt.Sprintf("the boundary excludes %s: %v", item, excludes),
+				func(w *world) { w.exclude(item, excludes) })
+		},
 		"lower": func(t *rapid.T) {
 			if !tr.lowers() {
 				t.Skip("no role")
@@ -595,11 +602,10 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		},
 		"lower between a call and its answer": func(t *rapid.T) {
 			p, lower := tr.plan, tr.caller
-			lower.Role--
-			if p.Caller.anonymous() || p.Stdio || lower.Role < 0 ||
-				p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
+			if !tr.lowers() || p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
 				t.Skip("no role, no event to resume from, or another call waits")
 			}
+			lower.Roles = p.lowered(lower.Roles)
 			var lost []string
 			for _, i := range p.Items {
 				if i.Kind == access.Tools && !p.secret(i, tr.caller) && p.secret(i, lower) &&
@@ -661,7 +667,11 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 	// Nothing hidden may show early what the host has changed.
 	all["permission and an event"] = func(t *rapid.T) {
 		permission(t, true)
-		all[pick(t, "event", "catalog", "switch", "update")](t)
+		events := []string{"catalog", "switch", "update"}
+		if tr.plan.Bounded {
+			events = append(events, "boundary")
+		}
+		all[pick(t, "event", events...)](t)
 		tr.wait(t, time.Second) // for a tick, and not until the host is read
 	}
 	return all
@@ -669,12 +679,12 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 
 // lowers reports whether the caller can get a lower role.
 func (tr *trial) lowers() bool {
-	return !tr.plan.Caller.anonymous() && !tr.plan.Stdio && tr.caller.Role > 0
+	return !tr.plan.Caller.anonymous() && !tr.plan.Stdio && len(tr.caller.Roles) > 0
 }
 
 func (tr *trial) lower(t *rapid.T) {
 	tr.settle(t)
-	tr.caller.Role--
+	tr.caller.Roles = tr.plan.lowered(tr.caller.Roles)
 	tr.both(t, "the caller's role is lowered", func(w *world) {
 		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
 	})
@@ -769,6 +779,8 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 		return !p.Aware
 	case "adopted":
 		return !p.Adopted
+	case "boundary":
+		return !p.Bounded
 	case "drop":
 		return p.Stdio
 	}

@@ -104,6 +104,11 @@ func (w *world) pairs() (all []pair) {
 			add(what, "completion/complete", i.Name, unknown,
 				`"ref":{"type":"ref/prompt","name":"NAME"},"argument":{"name":"id","value":"1"}`)
 		case access.Resources:
+			if slices.ContainsFunc(p.Items, func(other item) bool {
+				return !other.Hidden && matches(other.Name, uri(i.Name))
+			}) {
+				continue // the URI is not hidden
+			}
 			add(what, "resources/read", uri(i.Name), uri(unknown), `"uri":"NAME"`)
 			add(what, subscribing, uri(i.Name), uri(unknown), subscription)
 			add(what, "completion/complete", i.Name, unknown,

@@ -24,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -52,13 +53,20 @@ type world struct {
 	catalogs map[string][]string  // tools by name
 	grants   *grant.Memory
 	changes  []chan catalog.Change
+	excluded map[string]bool // items that the boundary of the caller's client excludes
+	bounds   chan boundary.Party
 	waiting  []chan struct{} // calls of the caller with the behaviour "wait", oldest first
 	held     string          // a name whose calls wait, whatever their behaviour
 }
 
-// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates.
+// newWorld starts a server. It returns nil for one that New refuses for its overlapping templates,
+// and for a boundary that New refuses for those of an adopted server, if the boundary is fixed.
 func newWorld(t *testing.T, p plan, which int) *world {
-	w := &world{plan: p, which: which, off: map[string]bool{},
+	if p.shadowsOutside() {
+		return nil
+	}
+	w := &world{plan: p, which: which, off: map[string]bool{}, excluded: map[string]bool{},
+		bounds:   make(chan boundary.Party, 100),
 		users:    map[string]principal{"other": p.other()},
 		catalogs: map[string][]string{"stored": nil}, grants: grant.NewMemory()}
 	if !p.Caller.anonymous() {
@@ -111,6 +119,9 @@ func (w *world) options() runtime.Options {
 		},
 		Host:  runtime.HostOptions{Recheck: 61*time.Second + 13},
 		Tasks: runtime.TaskOptions{TTL: 31*time.Minute + 3}, Logger: slog.New(slog.DiscardHandler),
+	}
+	if p.Bounded {
+		o.Access.Boundaries = fence{w}
 	}
 	if p.Logged {
 		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
@@ -165,9 +176,10 @@ func (w *world) principalOf(token string) (access.Principal, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	u, known := w.users[token]
-	p := access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Scopes: u.Scopes}
-	if u.Role > 0 {
-		p.Role = w.plan.Roles[u.Role-1]
+	p := access.Principal{Issuer: "test", Subject: u.Subject, User: u.Subject, Roles: u.Roles,
+		Scopes: u.Scopes}
+	if w.plan.Bounded && u.Subject == w.plan.Caller.Subject {
+		p.Client = agent
 	}
 	return p, known
 }
@@ -182,6 +194,48 @@ func (w *world) verify(_ context.Context, token string) (identity.Identity, erro
 		id.Value = identity.NewValue(token, "value-of-"+token)
 	}
 	return id, nil
+}
+
+// agent is the client of the caller of a bounded plan.
+const agent = "agent"
+
+// fence has the boundaries of a world, which change.
+type fence struct{ *world }
+
+// Boundary implements boundary.Source.
+func (w fence) Boundary(_ context.Context, party boundary.Party) (boundary.Boundary, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}
+	if party.Client != agent {
+		return b, true, nil
+	}
+	b.Items = []string{"tool:base", "prompt:base", "prompt:scoped", "resource:base://{id}",
+		"resource:ui://base"}
+	for _, i := range w.plan.Items {
+		if f := cmp.Or(i.Forms[0], i.Forms[1]); f.Outside || i.Forms[1] != nil && i.Forms[1].Outside {
+			continue
+		}
+		if w.excluded[i.Kind.String()+":"+i.Name] {
+			continue
+		}
+		b.Items = append(b.Items, i.Kind.String()+":"+i.Name)
+		if i.Kind == access.Tools {
+			b.Items = append(b.Items, "resource:ui://"+i.Name)
+		}
+	}
+	return b, true, nil
+}
+
+// Changes is the optional method of boundary.Source.
+func (w fence) Changes(context.Context) <-chan boundary.Party { return w.bounds }
+
+// exclude changes the boundary of the caller's client.
+func (w *world) exclude(item string, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.excluded[item] = is
+	w.bounds <- boundary.Party{Issuer: "test", Client: agent}
 }
 
 // Write implements io.Writer for the audit.

@@ -6,6 +6,7 @@ replace (
 	github.com/mcpgen/mcpgen => ../..
 	github.com/mcpgen/mcpgen/examples/team => ../../examples/team
 	github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
+	github.com/mcpgen/mcpgen/runtime/boundary/stored => ../../runtime/boundary/stored
 	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
 	github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
 	github.com/mcpgen/mcpgen/runtime/identity/oidc => ../../runtime/identity/oidc
@@ -19,6 +20,7 @@ require (
 	github.com/mcpgen/mcpgen v0.0.0
 	github.com/mcpgen/mcpgen/examples/team v0.0.0
 	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
+	github.com/mcpgen/mcpgen/runtime/boundary/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/identity/oidc v0.0.0
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0

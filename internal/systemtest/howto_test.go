@@ -53,7 +53,8 @@ func blocks(t *testing.T) (all []block) {
 func TestHowtoProgramsBuild(t *testing.T) {
 	root, dir := testrepo.Root(t), t.TempDir()
 	if err := testrepo.WriteModule(root, "example.com/howto", dir,
-		"examples/team", "examples/workspace", "runtime/identity/oidc"); err != nil {
+		"examples/team", "examples/workspace", "runtime/boundary/stored",
+		"runtime/identity/oidc"); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.CopyFS(dir, os.DirFS("testdata/howto")); err != nil {

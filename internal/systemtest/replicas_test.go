@@ -26,7 +26,7 @@ func board() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/board", Server: toolset.ServerInfo{Name: "board", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Resources: []access.Rule{
-			{Resource: "board://admins", MinRole: 4}, {Resource: "board://all", Authenticated: true}}},
+			{Resource: "board://admins", MinRole: []string{"Admin"}}, {Resource: "board://all", Authenticated: true}}},
 		Resources: []toolset.Resource{
 			{URI: "board://admins", Name: "admins", Read: read, Subscribe: true},
 			{URI: "board://all", Name: "all", Read: read, Subscribe: true}},
@@ -53,7 +53,7 @@ func updatesReachAnotherReplica(t *testing.T, url string) {
 			Protocol: runtime.ProtocolOptions{ResourceUpdates: shared},
 			Logger:   slog.New(slog.DiscardHandler),
 			Identity: identity.Bearer(func(_ context.Context, role string) (identity.Identity, error) {
-				return identity.Identity{Principal: access.Principal{Subject: role, Role: role}}, nil
+				return identity.Identity{Principal: access.Principal{Subject: role, Roles: []string{role}}}, nil
 			})}, board())
 		if err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/mcpgen/mcpgen/internal/testrepo"
+	boundaries "github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/capability/static"
 )
 
@@ -84,8 +85,8 @@ func TestManifestsOfTheRepositoryFitTheirSchema(t *testing.T) {
 
 func TestSchemaOfManifestsRefusesMistakes(t *testing.T) {
 	schema := schemaNamed(t, "manifest.json")
-	const sound = `{"manifest": 2, "package": "p", "server": {"name": "s", "client": "client"},
-		"roles": ["A"], "tools": [{"name": "t", "handler": "T", "access": {"minRole": "A"},
+	const sound = `{"manifest": 3, "package": "p", "server": {"name": "s", "client": "client"},
+		"roles": [["A"]], "tools": [{"name": "t", "handler": "T", "access": {"minRole": ["A"]},
 		"denial": "forbid", "limits": {"timeout": "30s", "isolate": "process"},
 		"input": {"/a": {"type": "string"}}, "lenient": false, "_meta": {"a/b": 1}}],
 		"prompts": [{"name": "q", "handler": "Q", "access": {"public": true},
@@ -97,11 +98,12 @@ func TestSchemaOfManifestsRefusesMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, change := range [][2]string{
-		{`"manifest": 2`, `"manifest": 1`}, {`"manifest": 2, `, ``}, {`"package": "p"`, `"package": 7`},
+		{`"manifest": 3`, `"manifest": 1`}, {`"manifest": 3, `, ``}, {`"package": "p"`, `"package": 7`},
 		{`"client": "client"`, `"client": true`}, {`"client": "client"`, `"clients": "client"`},
-		{`"minRole": "A"`, `"minrole": "A"`}, {`"minRole": "A"`, `"minRole": ["A"]`},
+		{`"minRole": ["A"]`, `"minrole": ["A"]`}, {`"minRole": ["A"]`, `"minRole": "A"`},
 		{`"denial": "forbid"`, `"denial": "deny"`}, {`"isolate": "process"`, `"isolate": "thread"`},
-		{`"timeout": "30s", "isolate"`, `"timeout": 30, "isolate"`}, {`"roles": ["A"],`, ``},
+		{`"timeout": "30s", "isolate"`, `"timeout": 30, "isolate"`}, {`"roles": [["A"]],`, ``},
+		{`[["A"]]`, `["A"]`},
 		{`"/a": {"type": "string"}`, `"/a": "string"`}, {`"lenient": false`, `"lenient": "no"`},
 		{`"type": "integer"`, `"type": "number"`}, {`"uri": "x://y", `, ``},
 		{`"ignored": [`, `"ignored": [1, `}, {`"x.T": "{}"`, `"x.T": {}`},
@@ -177,6 +179,48 @@ func TestSchemaOfPermissionsAcceptsWhatTheSourceAccepts(t *testing.T) {
 	}
 }
 
+// TestSchemaOfBoundariesAcceptsWhatTheSourceAccepts holds both against each other.
+func TestSchemaOfBoundariesAcceptsWhatTheSourceAccepts(t *testing.T) {
+	schema := schemaNamed(t, "boundaries.json")
+	texts := []string{`{"boundaries": []}`, `{}`, `[]`, `{"boundaries": {}}`, `{"boundaries": null}`,
+		`{"boundaries": [], "users": {}}`, `{"boundaries": [1]}`}
+	for _, entry := range []string{``, `"client": "a"`, `"issuer": "i"`, `"issuer": "", "client": "a"`,
+		`"issuer": 1, "client": "a"`, `"issuer": "i", "client": ""`, `"issuer": "i", "client": null`,
+		`"issuer": "i", "actor": "a"`, `"issuer": "i", "actor": ""`,
+		`"issuer": "i", "actor": "a", "client": "a"`, `"issuer": "i", "actor": "a", "subject": "s"`,
+		`"issuer": "i", "client": "*", "subject": "s"`, `"issuer": "i", "client": "a", "subject": "s"`,
+		`"issuer": "i", "client": "a", "subject": ""`, `"issuer": "i", "client": "a", "scopes": []`} {
+		texts = append(texts, `{"boundaries": [{`+entry+`}]}`)
+	}
+	for _, member := range []string{`"roles": null`, `"roles": []`, `"roles": "*"`, `"roles": ["*"]`,
+		`"roles": "Viewer"`, `"roles": ["Viewer", "*"]`, `"roles": ["Viewer", "Admin"]`,
+		`"roles": ["Viewer", "Viewer"]`, `"roles": [""]`, `"roles": [1]`, `"roles": {}`, `"items": null`,
+		`"items": []`, `"items": "*"`, `"items": ["*"]`, `"items": "tool:a"`, `"items": ["tool:a", "*"]`,
+		`"items": ["tool:a", "prompt:b", "resource:c://{d}", "skill:e", "catalog:f g"]`,
+		`"items": ["tool:a b=c d", "tool:a b="]`, `"items": ["tool:a", "tool:a"]`, `"items": ["tool:"]`,
+		`"items": ["tool: a"]`, `"items": ["tool:a "]`, `"items": ["tool:a b"]`, `"items": ["tool:a =b"]`,
+		`"items": ["tool:a  b=c"]`, `"items": ["value:a"]`, `"items": ["a"]`, `"items": ["prompt: "]`,
+		`"items": [1]`, `"readonly": true`, `"readonly": false`, `"readonly": null`, `"readonly": "true"`,
+		`"until": "2027-06-30T00:00:00Z"`, `"until": "2027-06-30T00:00:00.5+02:00"`, `"until": null`,
+		`"until": "2027-06-30"`, `"until": 1`} {
+		texts = append(texts, `{"boundaries": [{"issuer": "i", "client": "a", `+member+`}]}`)
+	}
+	accepted := 0
+	for _, text := range texts {
+		_, opened := boundaries.OpenFS(fstest.MapFS{"b.json": {Data: []byte(text)}}, "b.json")
+		err := valid(t, schema, text)
+		if (err == nil) != (opened == nil) {
+			t.Errorf("%s: by the schema %v, by the source %v", text, err, opened)
+		}
+		if err == nil {
+			accepted++
+		}
+	}
+	if accepted < 18 {
+		t.Errorf("%d files are accepted", accepted)
+	}
+}
+
 func TestPermissionsOfThePagesFitTheirSchema(t *testing.T) {
 	schema := schemaNamed(t, "permissions.json")
 	found := 0
@@ -226,7 +270,8 @@ func TestEditorSettingsNameSchemasThatExist(t *testing.T) {
 			named = append(named, url+" "+strings.Join(match, " "))
 		}
 	}
-	want := []string{schemaHome + "manifest.json mcp.manifest.json",
+	want := []string{schemaHome + "boundaries.json boundaries.yaml",
+		schemaHome + "manifest.json mcp.manifest.json",
 		schemaHome + "permissions.json permissions.yaml"}
 	slices.Sort(named)
 	if !slices.Equal(named, want) {

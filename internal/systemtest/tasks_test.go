@@ -23,11 +23,11 @@ func TestLongRunningToolsByCurl(t *testing.T) {
 	}
 	run := make(chan struct{})
 	server, err := runtime.New(runtime.Options{
-		Identity: mcptest.Identities{"demo-mel": {Role: "Member"}},
+		Identity: mcptest.Identities{"demo-mel": {Roles: []string{"Member"}}},
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/search",
 		Server: toolset.ServerInfo{Name: "search", Version: "1.0.0"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "build_index", MinRole: 2}}},
+			Rules: []access.Rule{{Tool: "build_index", MinRole: []string{"Member"}}}},
 		Tools: []toolset.Tool{{Name: "build_index", Input: `{"type":"object"}`,
 			Task: toolset.TaskOptional,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Part is one package's table on its way into a server's.
@@ -20,43 +22,46 @@ type index struct {
 	names  []string
 	byName map[string]entry // of the names that have one rule
 	// levels holds the visible tools of each level, before permissions: 0 for anonymous callers, 1
-	// for known ones without a role, then one for each role.
+	// for known ones without a role, then one for each role. A caller of several roles has the union
+	// of their levels.
 	levels []level
 	values []entry // of the values, by position; of tools alone
 }
 
 type level struct {
-	free   Set   // visible whatever the scopes
-	scoped []int // visible to some: those that hold the rule's scopes, or may send a value
+	free   Set // visible whatever the scopes
+	scoped Set // visible to some: those that hold the rule's scopes, or may send a value; often zero
 }
 
 // Compose joins tables into one: rules sorted by name, the reserved roles resolved,
 // everything indexed. It reports all errors together, each with the package and the cure.
 //
-// The parts must have equal hierarchies; a part without roles of its own fits any, and where
-// no part has any the hierarchy is [DefaultRoles].
+// The parts must have equal roles, orders and main chains, in whatever lines; a part without roles
+// of its own fits any, and where no part has any the hierarchy is [DefaultRoles]. Two parts with
+// different lines about one scope do not compose.
 func Compose(parts ...Part) (Table, error) {
 	var errs []error
-	roles, from := []string(nil), ""
+	t, from := Table{roles: &defaultOrder}, ""
 	for _, part := range parts {
 		if part.Table.Roles == nil {
 			continue
 		}
-		if roles == nil {
-			roles, from = part.Table.Roles, part.Package
-			errs = append(errs, checkRoles(part)...)
-		} else if !slices.Equal(roles, part.Table.Roles) {
+		order, roleErrs := orderOf(part)
+		errs = append(errs, roleErrs...)
+		if t.Roles == nil {
+			t.roles, from = order, part.Package
+			t.Roles = Table{Roles: part.Table.Roles}.Clone().Roles
+		} else if len(roleErrs) == 0 && !order.Equal(t.roles) {
 			errs = append(errs, fmt.Errorf(
-				"packages %s and %s have different role hierarchies (%s; %s): write the same //mcp:roles "+
-					"in both, or remove it from a package whose rules have no role",
-				from, part.Package, strings.Join(roles, " < "),
-				strings.Join(part.Table.Roles, " < ")))
+				"packages %s and %s have different role hierarchies (%s and %s): write the same "+
+					"//mcp:roles in both, or remove it from a package whose rules have no role",
+				from, part.Package, roleorder.Text(t.Roles), roleorder.Text(part.Table.Roles)))
 		}
 	}
-	if roles == nil {
-		roles = DefaultRoles()
+	if t.Roles == nil {
+		t.Roles = DefaultRoles()
 	}
-	t := Table{Roles: slices.Clone(roles)}
+	errs = append(errs, t.composeScopes(parts)...)
 	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
 		rules, ruleErrs := t.compose(k, parts)
 		errs = append(errs, ruleErrs...)
@@ -79,12 +84,41 @@ func Compose(parts ...Part) (Table, error) {
 	return t, nil
 }
 
+// composeScopes joins the lines of scopes, one about each, and reports parts whose lines differ.
+func (t *Table) composeScopes(parts []Part) (errs []error) {
+	orders := make([]scopeorder.Order, len(parts))
+	for i, part := range parts {
+		order, problems := scopeorder.New(part.Table.Scopes)
+		for _, p := range problems {
+			errs = append(errs, fmt.Errorf("package %s: //mcp:scopes: %s: %s",
+				part.Package, p.Text, p.Cure))
+		}
+		orders[i] = order
+		for j := range i {
+			if scope, differ := scopeorder.Differ(orders[j], order); differ {
+				errs = append(errs, fmt.Errorf("packages %s and %s have different lines about the "+
+					"scope %s (%s and %s): write the same //mcp:scopes in both",
+					parts[j].Package, part.Package, scope, scopeorder.Text(parts[j].Table.Scopes),
+					scopeorder.Text(part.Table.Scopes)))
+			}
+		}
+		for _, line := range part.Table.Scopes {
+			if len(line) > 0 && !slices.ContainsFunc(t.Scopes, func(o []string) bool {
+				return o[0] == line[0]
+			}) {
+				t.Scopes = append(t.Scopes, slices.Clone(line))
+			}
+		}
+	}
+	return errs
+}
+
 // compile makes the index of each kind.
 func (t *Table) compile() {
 	t.index, t.parts = nil, nil
+	t.index = newIndex(t)
 	prompts, resources, values := t.Of(Prompts), t.Of(Resources), t.Of(Values)
 	t.parts = &[3]index{*newIndex(&prompts), *newIndex(&resources), *newIndex(&values)}
-	t.index = newIndex(t)
 	for i := range values.Rules {
 		t.index.values = append(t.index.values, values.entry(i))
 	}
@@ -103,9 +137,9 @@ func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 				continue
 			}
 			owner[name] = part.Package
-			errs = append(errs, checkRule(k, part, rule, len(t.Roles))...)
-			rule.MinRole = t.resolve(rule.MinRole)
-			rule.Scopes = slices.Clone(rule.Scopes)
+			errs = append(errs, checkRule(k, part, rule, t.roles)...)
+			rule = rule.Clone()
+			rule.MinRole = slices.Clone(t.resolve(rule.MinRole))
 			rules = append(rules, rule)
 		}
 	}
@@ -121,27 +155,21 @@ var apart = map[Kind]string{
 	Values:    "run go generate",
 }
 
-func checkRoles(part Part) []error {
+// orderOf returns the order of a part's roles, and its errors.
+func orderOf(part Part) (*roleorder.Order, []error) {
+	order, problems := roleorder.New(part.Table.Roles)
 	var errs []error
+	for _, p := range problems {
+		errs = append(errs, fmt.Errorf("package %s: //mcp:roles: %s: %s", part.Package, p.Text, p.Cure))
+	}
 	if len(part.Table.Roles) == 0 {
 		errs = append(errs, fmt.Errorf("package %s declares an empty role hierarchy: "+
 			"name at least one role in //mcp:roles", part.Package))
 	}
-	seen := map[string]bool{}
-	for _, role := range part.Table.Roles {
-		if role == "" {
-			errs = append(errs, fmt.Errorf("package %s declares a role without a name in //mcp:roles: "+
-				"remove it", part.Package))
-		} else if seen[role] {
-			errs = append(errs, fmt.Errorf("package %s declares role %s twice in //mcp:roles: "+
-				"remove one", part.Package, role))
-		}
-		seen[role] = true
-	}
-	return errs
+	return &order, errs
 }
 
-func checkRule(k Kind, part Part, rule Rule, roles int) []error {
+func checkRule(k Kind, part Part, rule Rule, order *roleorder.Order) []error {
 	var errs []error
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("package %s: %s %q: "+format,
@@ -154,22 +182,27 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	case !rule.of(k):
 		bad("a rule of another kind among those of %ss: run go generate", k)
 	}
-	if rule.Public && (rule.Authenticated || rule.MinRole != 0 || len(rule.Scopes) > 0 ||
-		rule.Permission != Permission{} || rule.Constrained) {
+	if rule.Public && (rule.restricted() || rule.Permission != Permission{} || rule.Constrained) {
 		bad("public excludes other requirements, and this rule has some: remove public or the rest")
 	}
-	switch {
-	case rule.MinRole > 0 && part.Table.Roles == nil:
-		bad("has role number %d, but its package has no role hierarchy: run go generate",
-			int(rule.MinRole))
-	case rule.MinRole > Role(roles):
-		bad("has role number %d, but the hierarchy has %d roles: run go generate", int(rule.MinRole),
-			roles)
-	case rule.MinRole < Highest:
-		bad("has role number %d, which is in no hierarchy: run go generate", int(rule.MinRole))
+	for _, role := range rule.MinRole {
+		switch {
+		case role == Lowest, role == Highest:
+		case part.Table.Roles == nil:
+			bad("has the role %q, but its package has no role hierarchy: run go generate", role)
+		case order.Bit(role) == 0:
+			bad("has the role %q, which its hierarchy does not have: run go generate", role)
+		}
 	}
-	if slices.Contains(rule.Scopes, "") {
+	if slices.Contains(slices.Concat(rule.Alternatives()...), "") {
 		bad("has a scope without a name: remove it from scopes=")
+	}
+	switch empty := func(scopes []string) bool { return len(scopes) == 0 }; {
+	case slices.ContainsFunc(rule.Alternatives(), empty):
+		bad("has an alternative without scopes: run go generate")
+	case len(rule.Alternatives()) > scopeorder.Most:
+		bad("has %d alternatives of scopes, and at most %d are possible: shorten anyscope= or "+
+			"//mcp:scopes", len(rule.Alternatives()), scopeorder.Most)
 	}
 	if rule.Permission.Required() && !rule.Permission.complete() {
 		bad("has the permission %q without an app or an action: run go generate",
@@ -178,10 +211,13 @@ func checkRule(k Kind, part Part, rule Rule, roles int) []error {
 	if rule.Verb != "" && !rule.Permission.Required() {
 		bad("has the verb %q without a permission: run go generate", rule.Verb)
 	}
+	if !validFacts(rule.Facts) {
+		bad("has the facts %q: write some of private,untrusted,egress with commas, or none", rule.Facts)
+	}
 	switch {
 	case rule.Denial < DenialDefault || rule.Denial > Challenge:
 		bad("has an unknown denial mode: use conceal, forbid or challenge")
-	case rule.Denial == Challenge && len(rule.Scopes) == 0:
+	case rule.Denial == Challenge && !rule.scoped():
 		bad("has denial=challenge without scopes: write scopes=, or another denial")
 	}
 	return errs
@@ -220,12 +256,15 @@ func (x *index) find(name string) int {
 
 func newIndex(t *Table) *index {
 	x := t.indexed()
-	for n := 0; n <= len(t.Roles)+1; n++ {
+	order := t.order()
+	for n := range len(order.Names()) + 2 {
 		var p Principal
-		rank := Role(0)
+		var held uint64
 		if n > 0 {
 			p.Subject = "somebody"
-			rank = Role(n - 1)
+		}
+		if n > 1 {
+			held = order.BelowAt(n - 2)
 		}
 		l := level{free: newSet(x)}
 		for i := range t.Rules {
@@ -236,10 +275,13 @@ func newIndex(t *Table) *index {
 			hasScopes := e.is&scoped != 0
 			e.is &^= scoped
 			var d Decision
-			switch t.decideSelf(e, &p, rank, &d); {
+			switch t.decideSelf(e, &p, held, &d); {
 			case !d.Allowed:
 			case hasScopes, e.from < e.to:
-				l.scoped = append(l.scoped, i)
+				if l.scoped.of == nil {
+					l.scoped = newSet(x)
+				}
+				l.scoped.add(i)
 			default:
 				l.free.add(i)
 			}

@@ -1,6 +1,9 @@
 package access
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Axis is the part of a rule that decided.
 type Axis string
@@ -20,6 +23,9 @@ const (
 	AxisConstraint Axis = "constraints"
 	// AxisValues: the caller may not send a value of an argument, or none of its values.
 	AxisValues Axis = "values"
+	// AxisBoundary is the permission boundary of the caller's client. An item outside of the boundary
+	// is unknown to the caller, in every denial mode.
+	AxisBoundary Axis = "boundary"
 )
 
 // Decision is whether one caller may use one tool, and why. The zero Decision denies.
@@ -34,10 +40,11 @@ type Decision struct {
 
 	// Missing makes words of the following, so that deciding makes none.
 	rule       *Rule
-	role       string   // this role
+	roles      []string // one of these roles, or of those above
+	base       []string // the same for the tool of a value
 	held       []string // the caller's scopes, where scoped
 	login      bool     // an authenticated caller
-	scoped     bool     // some of the rule's scopes
+	scoped     bool     // some scopes of each alternative of the rule
 	stranger   bool     // a user of the host
 	permission bool     // the rule's permission
 	bounded    bool     // the same without constraints
@@ -56,15 +63,18 @@ func (d Decision) Missing() string {
 }
 
 func (d Decision) appendMissing(b []byte) []byte {
-	if d.Axis == AxisValues {
+	switch {
+	case d.Axis == AxisValues:
 		return append(append(b, "needs more for each value of its argument "...), d.argument...)
+	case d.Axis == AxisBoundary && d.roles == nil && d.base == nil:
+		return append(need(b), "a boundary of its client that allows it"...)
+	case d.Axis == AxisBoundary:
+		return append(appendRoles(appendRoles(b, d.roles), d.base), " in the boundary of its client"...)
 	}
 	if d.login {
 		b = append(need(b), "an authenticated caller"...)
 	}
-	if d.role != "" {
-		b = append(append(need(b), "role "...), d.role...)
-	}
+	b = appendRoles(appendRoles(b, d.roles), d.base)
 	b = d.appendScopes(b)
 	switch {
 	case d.permission:
@@ -81,6 +91,19 @@ func (d Decision) appendMissing(b []byte) []byte {
 	return b
 }
 
+// appendRoles appends the roles of which the caller needs one.
+func appendRoles(b []byte, roles []string) []byte {
+	for i, role := range roles {
+		if i == 0 {
+			b = append(need(b), "role "...)
+		} else {
+			b = append(b, " or "...)
+		}
+		b = append(b, role...)
+	}
+	return b
+}
+
 // need begins the next of the things that a caller lacks.
 func need(b []byte) []byte {
 	if len(b) == 0 {
@@ -89,18 +112,13 @@ func need(b []byte) []byte {
 	return append(b, " and "...)
 }
 
-// appendScopes appends the scopes that the rule requires and the caller lacks.
+// appendScopes appends the scopes of the nearest alternative that the caller lacks.
 func (d Decision) appendScopes(b []byte) []byte {
-	if d.rule == nil {
+	if !d.scoped {
 		return b
 	}
-	n := 0
-	for _, scope := range d.rule.Scopes {
-		if d.lacks(scope) {
-			n++
-		}
-	}
-	if n == 0 {
+	nearest, n := d.nearest()
+	if nearest == nil {
 		return b
 	}
 	b = append(need(b), "scope"...)
@@ -108,7 +126,7 @@ func (d Decision) appendScopes(b []byte) []byte {
 	if n > 1 {
 		separator = "s "
 	}
-	for _, scope := range d.rule.Scopes {
+	for _, scope := range nearest {
 		if d.lacks(scope) {
 			b = append(append(b, separator...), scope...)
 			separator = ", "
@@ -123,20 +141,57 @@ func (d Decision) LacksScopesOnly() bool {
 	return !d.Allowed && d.Axis == AxisScopes && !d.stranger && !d.permission
 }
 
-// ScopesThatWouldDo returns the sorted scopes of a token that would be admitted, if the call is
-// refused for scopes alone: those of the rule, and those that the caller has. A client that
-// requests a new token loses the scopes that it does not request. It is nil for any other decision.
-func (d Decision) ScopesThatWouldDo() []string {
+// ScopesThatWouldDo returns the sorted scopes that a challenge names, if the call is refused for
+// scopes alone: those of the alternative of the rule of which the caller lacks the fewest, the
+// first one on a tie. With held, it adds the scopes that the caller has: a client that requests a
+// new token loses the scopes that it does not request. It is nil for any other decision.
+func (d Decision) ScopesThatWouldDo(held bool) []string {
 	if !d.LacksScopesOnly() {
 		return nil
 	}
-	all := slices.Concat(d.rule.Scopes, d.held)
+	all, _ := d.nearest()
+	all = slices.Clone(all)
+	if held {
+		all = append(all, d.held...)
+	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
+// nearest returns the alternative of which a caller, who has none, lacks the fewest scopes, and
+// their number.
+func (d *Decision) nearest() (scopes []string, fewest int) {
+	fewest = math.MaxInt
+	for i := range 1 + len(d.rule.OrScopes) {
+		alternative, n := d.rule.alternative(i), 0
+		for _, scope := range alternative {
+			if d.lacks(scope) {
+				n++
+			}
+		}
+		if len(alternative) > 0 && n < fewest {
+			scopes, fewest = alternative, n
+		}
+	}
+	return scopes, fewest
+}
+
+// suffices reports whether the caller has, with more scopes, all of an alternative.
+func (d *Decision) suffices(more []string) bool {
+	for i := range 1 + len(d.rule.OrScopes) {
+		alternative, all := d.rule.alternative(i), true
+		for _, scope := range alternative {
+			all = all && (!d.lacks(scope) || slices.Contains(more, scope))
+		}
+		if all && len(alternative) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // lacks reports whether the caller lacks a scope of the rule.
-func (d Decision) lacks(scope string) bool {
+func (d *Decision) lacks(scope string) bool {
 	return d.scoped && (d.login || !holds(d.held, scope))
 }
 
@@ -147,44 +202,53 @@ func holds(held []string, scope string) bool { return scope != "" && slices.Cont
 // and documents use it.
 //
 //   - Names of tools and roles match exactly, case included.
-//   - A role that is not in the hierarchy counts as no role.
+//   - A role that is not in the hierarchy counts as no role. Several roles come to all that any of
+//     them may.
 //   - An empty rule denies every caller, and a public rule admits every caller.
 //   - On an aware table ([Table.Aware]), the principal's Permits must have the permission of the
 //     rule as well.
 //   - A tool is denied if the caller may send no value of an argument whose values have rules.
+//   - What is outside the principal's Bounds is denied, public items too.
 func (t Table) Decide(p Principal, tool string) (d Decision) {
 	e, known := t.lookup(tool)
 	if !known {
 		d.Axis = AxisUnknown
 		return d
 	}
-	t.decide(e, &p, t.rank(p.Role), &d)
+	t.decide(e, &p, t.mask(&p), &d)
 	return d
 }
 
 // decide decides by a rule, into a zero Decision: copying one costs as much as deciding.
-func (t *Table) decide(e entry, p *Principal, rank Role, d *Decision) {
-	t.decideRule(e, p, rank, d)
+func (t *Table) decide(e entry, p *Principal, held uint64, d *Decision) {
+	t.decideRule(e, p, held, d)
 	if d.Allowed || d.LacksScopesOnly() {
-		t.decideValues(e, p, rank, d)
+		t.decideValues(e, p, held, d)
 	}
 }
 
 // decideRule is decide without the values of a tool. It does not call decide, so that the compiler
 // keeps the decisions about values on the stack: their memory would take time.
-func (t *Table) decideRule(e entry, p *Principal, rank Role, d *Decision) {
-	if e.is&enforced == 0 {
+func (t *Table) decideRule(e entry, p *Principal, held uint64, d *Decision) {
+	switch {
+	case p.Bounds != nil && !t.inside(p, e.at):
+		d.outside(e, nil, nil)
+		return
+	case e.is&enforced == 0:
 		d.Denial, d.Axis = Denial(e.denial), AxisRule
 		return
 	}
-	t.decideSelf(e, p, rank, d)
-	if t.aware && e.is&public == 0 {
+	t.decideSelf(e, p, held, d)
+	if p.Bounds != nil {
+		t.decideBounds(e, p, d)
+	}
+	if t.aware && e.is&public == 0 && d.Axis != AxisBoundary {
 		t.decidePermission(e, p, d)
 	}
 }
 
 // decideSelf decides by all but the host's permissions, into a zero Decision.
-func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
+func (t *Table) decideSelf(e entry, p *Principal, held uint64, d *Decision) {
 	d.Denial, d.rule = Denial(e.denial), &t.Rules[e.at]
 	if e.is&public != 0 {
 		d.Allowed, d.Axis = true, AxisPublic
@@ -193,14 +257,15 @@ func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
 	known := !p.anonymous()
 	allowed, axis := known, AxisAuthentication
 	d.login = !known
-	if e.need != 0 {
-		need := Role(e.need)
-		held := known && rank >= need
-		if !held {
-			d.role = t.roleName(need)
+	if e.is&ranked != 0 || e.of >= 0 {
+		if e.is&ranked != 0 && e.need&held == 0 {
+			d.roles = t.resolve(d.rule.MinRole)
+		}
+		if e.of >= 0 && e.base&held == 0 {
+			d.base = t.resolve(t.tools[e.of].MinRole)
 		}
 		if allowed {
-			allowed, axis = held, AxisRole
+			allowed, axis = d.roles == nil && d.base == nil, AxisRole
 		}
 	}
 	if e.is&scoped != 0 {
@@ -214,30 +279,47 @@ func (t *Table) decideSelf(e entry, p *Principal, rank Role, d *Decision) {
 	d.Allowed, d.Axis = allowed, axis
 }
 
-// heldBy reports whether a caller has all scopes of a rule.
+// alternative returns one of the alternatives: Scopes, and then each of OrScopes.
+func (r *Rule) alternative(i int) []string {
+	if i == 0 {
+		return r.Scopes
+	}
+	return r.OrScopes[i-1]
+}
+
+// heldBy reports whether a caller has all scopes of an alternative of a rule. Nobody has an empty
+// alternative.
 func (r *Rule) heldBy(p *Principal) bool {
-	for _, scope := range r.Scopes {
-		if !holds(p.Scopes, scope) {
-			return false
+	for i := range 1 + len(r.OrScopes) {
+		alternative := r.alternative(i)
+		all := len(alternative) > 0
+		for _, scope := range alternative {
+			if !holds(p.Scopes, scope) {
+				all = false
+				break
+			}
+		}
+		if all {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // decidePermission adds the host's permissions to a decision, on an aware table.
 func (t *Table) decidePermission(e entry, p *Principal, d *Decision) {
-	var held *permitSet
+	var permits *permitSet
 	if !p.anonymous() {
-		held = p.Permits.of(t)
+		permits = p.Permits.of(t)
 	}
 	i := int(e.at)
 	switch needs := e.is&needsPermission != 0; {
-	case held == nil && !needs:
+	case permits == nil && !needs:
 		d.fail(AxisPermission)
 		d.stranger = !p.anonymous() // an anonymous caller lacks more
-	case held == nil || !held.use(i):
+	case permits == nil || !permits.use(i):
 		axis := AxisPermission
-		if held != nil && held.permit(i) == PermitConstrained {
+		if permits != nil && permits.permit(i) == PermitConstrained {
 			axis, d.bounded = AxisConstraint, true
 		}
 		d.fail(axis)

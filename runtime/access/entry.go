@@ -1,14 +1,20 @@
 package access
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // entry is the part of a rule that a decision reads, stored next to its name: reading the large
 // rule itself takes longer than the rest of a decision.
 type entry struct {
-	at     int32 // the rule's position
-	need   int32 // its MinRole as a rank of the hierarchy, or 0
+	at     int32  // the rule's position
+	need   uint64 // one of these roles, where ranked
 	denial int32
 	is     trait
+	// of is the position of the rule of a value's tool, whose roles, base, are needed too; or -1.
+	of   int32
+	base uint64
 	// The rules of the values of the tool's arguments are within this range of Table.Values.
 	from, to int32
 }
@@ -20,20 +26,23 @@ const (
 	enforced
 	scoped // it has scopes
 	needsPermission
+	ranked // it has roles
 )
 
 // entry compiles the rule at a position, without the range of its values.
 func (t *Table) entry(i int) entry {
 	rule := &t.Rules[i]
 	e := entry{
-		at: int32(i), need: saturated(int(t.resolve(rule.MinRole))),
-		denial: saturated(int(rule.Denial)),
+		at: int32(i), need: t.bits(rule.MinRole), denial: saturated(int(rule.Denial)), of: -1,
+	}
+	if t.kind == Values {
+		t.base(rule, &e)
 	}
 	for _, trait := range [...]struct {
 		has bool
 		is  trait
-	}{{rule.Public, public}, {t.enforced(rule), enforced}, {len(rule.Scopes) > 0, scoped},
-		{rule.Permission.Required(), needsPermission}} {
+	}{{rule.Public, public}, {t.enforced(rule), enforced}, {rule.scoped(), scoped},
+		{rule.Permission.Required(), needsPermission}, {len(rule.MinRole) > 0, ranked}} {
 		if trait.has {
 			e.is |= trait.is
 		}
@@ -41,7 +50,24 @@ func (t *Table) entry(i int) entry {
 	return e
 }
 
-// saturated is n, or the nearest int32: an unknown role or denial stays unknown.
+// base adds the roles of the tool to the entry of a value, unless the value's imply them.
+func (t *Table) base(rule *Rule, e *entry) {
+	at := -1
+	if t.named != nil {
+		at = t.named.find(rule.Tool)
+	} else {
+		at = slices.IndexFunc(t.tools, func(tool Rule) bool { return tool.Tool == rule.Tool })
+	}
+	if at < 0 || len(t.tools[at].MinRole) == 0 {
+		return
+	}
+	if need := t.resolve(t.tools[at].MinRole); !t.order().Implies(t.resolve(rule.MinRole), need) ||
+		len(rule.MinRole) == 0 {
+		e.of, e.base = int32(at), t.bits(need)
+	}
+}
+
+// saturated is n, or the nearest int32: an unknown denial stays unknown.
 func saturated(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 // ranges returns the range of the rules of values of each tool that has some.

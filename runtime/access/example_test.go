@@ -13,11 +13,11 @@ func ExampleTable_Decide() {
 		Roles: access.DefaultRoles(), // Viewer < Member < Manager < Admin
 		Rules: []access.Rule{
 			{Tool: "about", Public: true},
-			{Tool: "delete", MinRole: 4, Scopes: []string{"parts:write"}},
-			{Tool: "find", MinRole: 1},
+			{Tool: "delete", MinRole: []string{"Admin"}, Scopes: []string{"parts:write"}},
+			{Tool: "find", MinRole: []string{"Viewer"}},
 		},
 	}
-	mel := access.Principal{Subject: "mel", Role: "Member"}
+	mel := access.Principal{Subject: "mel", Roles: []string{"Member"}}
 	for _, tool := range []string{"about", "find", "delete", "none"} {
 		d := table.Decide(mel, tool)
 		fmt.Println(tool, d.Allowed, d.Axis)
@@ -33,17 +33,17 @@ func ExampleTable_Decide() {
 
 // Rules by the names of roles, for runtime.Adopt.
 func ExampleParseRules() {
-	rules, err := access.ParseRules([]string{"Guest", "Owner"}, map[string]string{
+	rules, err := access.ParseRules([][]string{{"Guest", "Owner"}}, map[string]string{
 		"about": "public", "delete": "minrole=Owner scopes=parts:write"})
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(rules["about"].Public, rules["delete"].MinRole, rules["delete"].Scopes)
 
-	_, err = access.ParseRules([]string{"Guest", "Owner"}, map[string]string{
+	_, err = access.ParseRules([][]string{{"Guest", "Owner"}}, map[string]string{
 		"delete": "minrole=Ownr"})
 	fmt.Println(err != nil) // the error names the rule and the roles
 	// Output:
-	// true 2 [parts:write]
+	// true [Owner] [parts:write]
 	// true
 }

@@ -3,6 +3,8 @@ package access
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Verdict is the decision of one part of a rule about a caller.
@@ -30,6 +32,22 @@ const nothing = "nothing"
 //
 // A permission that the table records and does not enforce holds, and its verdict reports that.
 func (t Table) Explain(p Principal, tool string) []Verdict {
+	own := p
+	own.Bounds = nil
+	all := t.explain(own, tool)
+	if p.Bounds == nil || all[0].Axis == AxisUnknown {
+		return all
+	}
+	v := Verdict{Axis: AxisBoundary, Holds: true, Has: "it",
+		Needs: "a boundary of its client that allows it"}
+	if t.Decide(p, tool).Axis == AxisBoundary {
+		v.Holds, v.Has = false, "one that does not"
+	}
+	return append(all, v)
+}
+
+// explain is Explain for a principal without Bounds.
+func (t *Table) explain(p Principal, tool string) []Verdict {
 	e, known := t.lookup(tool)
 	if !known {
 		needs := "a " + t.kind.String() + " that exists"
@@ -43,24 +61,29 @@ func (t Table) Explain(p Principal, tool string) []Verdict {
 	case !t.enforced(rule):
 		return []Verdict{{Axis: AxisRule, Needs: "a rule that admits a caller", Has: "an empty one"}}
 	}
-	rank := t.Rank(p.Role)
 	var d Decision
-	t.decide(e, &p, rank, &d)
+	t.decide(e, &p, t.mask(&p), &d)
 	all := []Verdict{{
 		Axis: AxisAuthentication, Holds: !d.login, Needs: "an authenticated caller", Has: caller(p),
 	}}
-	if rule.MinRole != 0 {
-		need := t.resolve(rule.MinRole)
-		all = append(all, Verdict{
-			Axis: AxisRole, Holds: rank >= need && !p.Anonymous(),
-			Needs: t.roleName(need), Has: written(p.Role),
-		})
+	has := written(strings.Join(p.Roles, ", "))
+	if len(rule.MinRole) > 0 {
+		all = append(all, Verdict{Axis: AxisRole, Holds: d.roles == nil,
+			Needs: strings.Join(t.resolve(rule.MinRole), " or "), Has: has})
 	}
-	if len(rule.Scopes) > 0 {
-		all = append(all, Verdict{
-			Axis: AxisScopes, Holds: !d.scoped,
-			Needs: strings.Join(rule.Scopes, ", "), Has: written(strings.Join(p.Scopes, ", ")),
-		})
+	if e.of >= 0 {
+		all = append(all, Verdict{Axis: AxisRole, Holds: d.base == nil,
+			Needs: strings.Join(t.resolve(t.tools[e.of].MinRole), " or "), Has: has})
+	}
+	if rule.scoped() {
+		needs := strings.Join(rule.Scopes, ", ")
+		if len(rule.OrScopes) > 0 {
+			needs = scopeorder.Either(rule.Alternatives(), func(scopes []string) string {
+				return strings.Join(scopes, " and ")
+			})
+		}
+		all = append(all, Verdict{Axis: AxisScopes, Holds: !d.scoped, Needs: needs,
+			Has: written(strings.Join(p.Scopes, ", "))})
 	}
 	switch {
 	case rule.Permission == Permission{}:

@@ -54,14 +54,17 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 }
 
 func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
-	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true}, {MinRole: 1},
-		{MinRole: 2}, {Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
+	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true}, {MinRole: []string{"Viewer"}},
+		{MinRole: []string{"Member"}}, {MinRole: []string{"Member", "Viewer"}}, {Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
+		{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}},
 		{Permission: access.NoPermission()}, {Constrained: true}, {Denial: access.Forbid}}
 	for i, a := range requirements {
 		a.Tool = "a"
 		for j, b := range requirements {
 			b.Tool = "b"
+			b = b.Clone()
 			slices.Reverse(b.Scopes)
+			slices.Reverse(b.MinRole)
 			if a.Same(b) != (i == j) {
 				t.Errorf("%+v and %+v", a, b)
 			}
@@ -70,22 +73,24 @@ func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
 }
 
 func TestCloneSharesNothing(t *testing.T) {
-	table := access.NewTable(access.Rule{Tool: "t", Scopes: []string{"s"}},
-		access.Rule{Prompt: "t", Scopes: []string{"s"}},
-		access.Rule{Resource: "t", Scopes: []string{"s"}},
-		access.Rule{Tool: "t", Argument: "k", Value: "v", Scopes: []string{"s"}})
-	table.Roles = []string{"R"}
+	table := access.NewTable(access.Rule{Tool: "t", MinRole: []string{"R"}, Scopes: []string{"s"},
+		OrScopes: [][]string{{"o"}}},
+		access.Rule{Prompt: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
+		access.Rule{Resource: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
+		access.Rule{Tool: "t", Argument: "k", Value: "v", MinRole: []string{"R"}, Scopes: []string{"s"}})
+	table.Roles, table.Scopes = [][]string{{"R"}}, [][]string{{"s", "o"}}
 	clone := table.Clone()
-	clone.Roles[0] = "other"
+	clone.Roles[0][0], clone.Scopes[0][0], clone.Rules[0].OrScopes[0][0] = "other", "other", "other"
 	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources,
 		clone.Values} {
-		rules[0].Scopes[0], rules[0].Public = "other", true
+		rules[0].Scopes[0], rules[0].MinRole[0], rules[0].Public = "other", "other", true
 	}
-	if table.Roles[0] != "R" {
-		t.Error("the roles are shared")
+	if table.Roles[0][0] != "R" || table.Scopes[0][0] != "s" ||
+		table.Rules[0].OrScopes[0][0] != "o" {
+		t.Error("the roles, lines of scopes or alternatives are shared")
 	}
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
-		if rule := table.Of(k).Rules[0]; rule.Public || rule.Scopes[0] != "s" {
+		if rule := table.Of(k).Rules[0]; rule.Public || rule.Scopes[0] != "s" || rule.MinRole[0] != "R" {
 			t.Errorf("the rules of %ss are shared", k)
 		}
 	}
@@ -106,7 +111,7 @@ func TestRulesOfAPermissionAlone(t *testing.T) {
 		{access.Rule{Permission: access.NoPermission()}, false},
 		{access.Rule{Permission: view, Public: true}, false},
 		{access.Rule{Permission: view, Authenticated: true}, false},
-		{access.Rule{Permission: view, MinRole: access.Lowest}, false},
+		{access.Rule{Permission: view, MinRole: []string{access.Lowest}}, false},
 		{access.Rule{Permission: view, Scopes: []string{"a"}}, false},
 	} {
 		if got := tc.rule.PermissionOnly(); got != tc.want {
@@ -117,7 +122,7 @@ func TestRulesOfAPermissionAlone(t *testing.T) {
 
 func TestPrincipalsAreOrderedBySubjectFirst(t *testing.T) {
 	in := []access.Principal{
-		{Subject: "a"}, {Subject: "a", Scopes: []string{"x"}}, {Subject: "a", Role: "Viewer"},
+		{Subject: "a"}, {Subject: "a", Scopes: []string{"x"}}, {Subject: "a", Roles: []string{"Viewer"}},
 		{Subject: "a", User: "u"}, {Subject: "a", Client: "c"}, {Subject: "a", Issuer: "i"},
 		{Subject: "b"},
 	}

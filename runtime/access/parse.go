@@ -6,14 +6,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // ParseRule returns the rule in a text, in the words of the directive //mcp:tool: public alone; or
-// authenticated, minrole=Member and scopes=read,write, of which all that is written must hold; and
-// denial=conceal, forbid or challenge. roles is the hierarchy, lowest first; nil is [DefaultRoles].
+// authenticated, minrole=Member, scopes=read,write and anyscope=repo,public_repo, of which all that
+// is written must hold; and denial=conceal, forbid or challenge. minrole=Manager,Auditor holds for
+// either role, scopes= for a token with all scopes, and anyscope= for a token with one of them.
+// roles is the hierarchy, as in [Table]; nil is [DefaultRoles].
 // The rule names no tool, and has no permission of a host.
-func ParseRule(roles []string, text string) (Rule, error) {
+func ParseRule(roles [][]string, text string) (Rule, error) {
 	var r Rule
+	var all, one []string
 	t := Table{Roles: roles}
 	words := strings.Fields(text)
 	seen := map[string]bool{}
@@ -32,13 +37,21 @@ func ParseRule(roles []string, text string) (Rule, error) {
 		case word == "authenticated":
 			r.Authenticated = true
 		case key == "minrole" && hasValue:
-			if r.MinRole = t.Rank(value); r.MinRole == 0 {
-				return bad("unknown role %q: use one of %s", value,
-					strings.Join(t.Hierarchy(), " < "))
+			r.MinRole = strings.Split(value, ",")
+			for _, role := range r.MinRole {
+				if t.order().Bit(role) == 0 {
+					return bad("unknown role %q: use one of %s", role, t.hierarchyText())
+				}
 			}
-		case key == "scopes" && hasValue:
-			if r.Scopes = strings.Split(value, ","); slices.Contains(r.Scopes, "") {
+		case (key == "scopes" || key == "anyscope") && hasValue:
+			scopes := strings.Split(value, ",")
+			if slices.Contains(scopes, "") {
 				return bad("it has a scope without a name: remove the comma")
+			}
+			if key == "scopes" {
+				all = scopes
+			} else {
+				one = scopes
 			}
 		case key == "denial" && hasValue:
 			for d := Conceal; d <= Challenge; d++ {
@@ -50,11 +63,18 @@ func ParseRule(roles []string, text string) (Rule, error) {
 				return bad("unknown denial mode %q: use conceal, forbid or challenge", value)
 			}
 		default:
-			return bad("%q is not part of a rule: write public, or authenticated, minrole=ROLE and "+
-				"scopes=A,B, and denial=MODE", word)
+			return bad("%q is not part of a rule: write public, or authenticated, minrole=ROLE, "+
+				"scopes=A,B and anyscope=A,B, and denial=MODE", word)
 		}
 	}
-	restricted := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0
+	if r.Scopes = all; one != nil {
+		alternatives, few := scopeorder.Order{}.Alternatives(all, one)
+		if !few {
+			return bad("it has more than %d alternatives of scopes: shorten anyscope=", scopeorder.Most)
+		}
+		r.Scopes, r.OrScopes = alternatives[0], alternatives[1:]
+	}
+	restricted := r.restricted()
 	switch {
 	case r.Public && restricted:
 		return bad("public excludes the rest: remove one of them")
@@ -66,7 +86,7 @@ func ParseRule(roles []string, text string) (Rule, error) {
 
 // ParseRules is [ParseRule] for many texts, by the names of their tools. The error has a line for
 // each text that is no rule.
-func ParseRules(roles []string, texts map[string]string) (map[string]Rule, error) {
+func ParseRules(roles [][]string, texts map[string]string) (map[string]Rule, error) {
 	var errs []error
 	rules := make(map[string]Rule, len(texts))
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

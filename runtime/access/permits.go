@@ -48,8 +48,14 @@ type permitSet struct {
 }
 
 type seen struct {
-	level int
+	by    seenBy
 	tools Set
+}
+
+// seenBy is the level of a caller: that of anonymous ones, or the roles that the caller holds.
+type seenBy struct {
+	known bool
+	held  uint64
 }
 
 // Permits compiles the permissions of one caller on a host. It calls permit once for each rule that
@@ -140,12 +146,12 @@ func (s *permitSet) permit(i int) Permit {
 func (s *permitSet) use(i int) bool { return s.usable[i>>6]&(1<<(i&63)) != 0 }
 
 // visible returns the tools of a level that the permits allow.
-func (s *permitSet) visible(level int, free Set) Set {
-	if kept, ok := s.seen.Load().(*seen); ok && kept.level == level {
+func (s *permitSet) visible(by seenBy, free Set) Set {
+	if kept, ok := s.seen.Load().(*seen); ok && kept.by == by {
 		return kept.tools
 	}
 	tools := free.and(s.usable)
-	s.seen.Store(&seen{level, tools})
+	s.seen.Store(&seen{by, tools})
 	return tools
 }
 

@@ -18,11 +18,15 @@ type Principal struct {
 	// Client is the OAuth client or the program that calls, unique with Issuer. Empty is the
 	// subject; see [Principal.ClientID].
 	Client string
+	// Actor is the party that acts for the subject in a delegated token (RFC 8693, section 4.1). Zero
+	// is none: the client acts for the subject itself.
+	Actor Actor
 	// User is the caller's name in the host whose permissions the server mirrors. Empty is no user
 	// of the host.
 	User string
-	// Role is one name of the hierarchy. A name that is not in the hierarchy counts as none.
-	Role string
+	// Roles are names of the hierarchy. A caller may do all that any of its roles may. A name that
+	// is not in the hierarchy counts as none.
+	Roles []string
 	// Scopes are the OAuth scopes of the credential. Empty is none.
 	Scopes []string
 	// Groups are the caller's groups. Empty is none.
@@ -34,6 +38,17 @@ type Principal struct {
 	// Permits are the host's permissions of the caller, for the table of one server. The server
 	// sets them. Nil is none.
 	Permits *Permits
+	// Bounds are the permission boundary of the caller's client, for the table of one server. The
+	// server sets them. Nil is no boundary.
+	Bounds *Bounds
+
+	held held // of Roles; see [Table.Resolve]
+}
+
+// Actor is a party that acts for a subject.
+type Actor struct {
+	Issuer  string `json:"issuer,omitempty"` // the authority that names the actor
+	Subject string `json:"subject"`          // empty for no actor
 }
 
 // Membership is a place in an organization or a team.
@@ -83,16 +98,18 @@ func (p Principal) ClientID() string {
 
 // IsZero reports whether nothing at all is set.
 func (p Principal) IsZero() bool {
-	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.User == "" && p.Role == "" &&
-		len(p.Scopes) == 0 && len(p.Groups) == 0 &&
-		len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil
+	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.Actor == (Actor{}) && p.User == "" &&
+		len(p.Roles) == 0 && len(p.Scopes) == 0 && len(p.Groups) == 0 &&
+		len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil && p.Bounds == nil
 }
 
-// Compare orders principals by subject, issuer, client, user, role and scopes. It returns -1, 0 or
-// 1, as package cmp does.
+// Compare orders principals by subject, issuer, client, actor, user, roles and scopes. It returns
+// -1, 0 or 1, as package cmp does.
 func (p Principal) Compare(other Principal) int {
 	return cmp.Or(
 		strings.Compare(p.Subject, other.Subject), strings.Compare(p.Issuer, other.Issuer),
-		strings.Compare(p.Client, other.Client), strings.Compare(p.User, other.User),
-		strings.Compare(p.Role, other.Role), slices.Compare(p.Scopes, other.Scopes))
+		strings.Compare(p.Client, other.Client),
+		strings.Compare(p.Actor.Subject, other.Actor.Subject),
+		strings.Compare(p.Actor.Issuer, other.Actor.Issuer), strings.Compare(p.User, other.User),
+		slices.Compare(p.Roles, other.Roles), slices.Compare(p.Scopes, other.Scopes))
 }

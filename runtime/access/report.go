@@ -52,7 +52,7 @@ func (d Diagnosis) paragraph(aware bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)", cmp.Or(p.Subject, "an anonymous caller"), d.From)
 	for _, field := range []struct{ name, value string }{
-		{"issuer", p.Issuer}, {"client", p.Client}, {"role", p.Role},
+		{"issuer", p.Issuer}, {"client", p.Client}, {"roles", strings.Join(p.Roles, " ")},
 		{"scopes", strings.Join(p.Scopes, " ")},
 	} {
 		if field.value != "" {

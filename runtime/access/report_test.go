@@ -11,7 +11,7 @@ import (
 func TestReportHasAParagraphForEachIdentity(t *testing.T) {
 	role := access.Verdict{Axis: access.AxisRole, Needs: "Manager", Has: "Viewer"}
 	ada := access.Principal{
-		Issuer: "i", Subject: "ada", Client: "c", User: "a", Role: "Viewer",
+		Issuer: "i", Subject: "ada", Client: "c", User: "a", Roles: []string{"Viewer", "Auditor"},
 		Scopes: []string{"x", "y"},
 	}
 	seen := []access.Explanation{
@@ -25,7 +25,7 @@ func TestReportHasAParagraphForEachIdentity(t *testing.T) {
 			Problem: "no answer; no role", Seen: seen[:1], Unseen: unseen},
 		{From: "asked for", Problem: "refused", Refused: true, Unseen: unseen},
 	}}
-	want := `ada (a file), issuer i, client c, role Viewer, scopes x y, user Ada of the host, a superuser
+	want := `ada (a file), issuer i, client c, roles Viewer Auditor, scopes x y, user Ada of the host, a superuser
   sees tool look
   sees prompt ask; its use needs scopes z
   not  tool close: ` + role.String() + `

@@ -1,88 +1,141 @@
 package access
 
-// Role is a position in a hierarchy, lowest first, from 1. Zero is no role.
-type Role int
+import (
+	"slices"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+)
 
 // The reserved roles of toolsets that fit anybody's hierarchy.
 const (
-	Lowest  Role = -1 // the lowest role of the server's hierarchy
-	Highest Role = -2 // the highest
+	Lowest  = roleorder.LowestName  // the lowest role of the server's main chain
+	Highest = roleorder.HighestName // the highest
 )
 
-// DefaultRoles returns the hierarchy of a server none of whose packages declares one:
+// DefaultRoles returns the hierarchy of a server none of whose packages declares one: the chain
 // Viewer, Member, Manager and Admin.
-func DefaultRoles() []string { return []string{"Viewer", "Member", "Manager", "Admin"} }
+func DefaultRoles() [][]string { return [][]string{{"Viewer", "Member", "Manager", "Admin"}} }
 
-// Hierarchy returns the role names of decisions, lowest first: the table's own, or the default ones
-// if it has none. The slice is the caller's own.
-func (t Table) Hierarchy() []string {
-	if t.Roles == nil {
-		return DefaultRoles()
+var defaultOrder, _ = roleorder.New(DefaultRoles())
+
+// order returns the order of the roles: the table's own, or that of the default roles if it has
+// none. Roles with an error have no order, so that no caller holds one.
+func (t *Table) order() *roleorder.Order {
+	switch {
+	case t.roles != nil:
+		return t.roles
+	case t.Roles == nil:
+		return &defaultOrder
 	}
-	return append([]string(nil), t.Roles...)
+	order, _ := roleorder.New(t.Roles)
+	return &order
 }
 
-// Rank returns a role's position in the hierarchy, from 1. An unknown name has the rank 0, which no
-// rule requires.
-func (t Table) Rank(role string) Role { return t.rank(role) }
+// Hierarchy returns the names of all roles of decisions: those of the main chain first, lowest
+// first, and then the others. The slice is the caller's own.
+func (t Table) Hierarchy() []string { return slices.Clone(t.order().Names()) }
 
-func (t *Table) rank(role string) Role {
-	if role == "" {
+// MainChain returns the roles of the main chain, lowest first. The slice is the caller's own.
+func (t Table) MainChain() []string { return slices.Clone(t.order().Main()) }
+
+// Holds reports whether a principal has one of the roles within its Bounds, or a role above one of
+// them. The names may be [Lowest] and [Highest].
+func (t Table) Holds(p Principal, roles ...string) bool {
+	return t.mask(&p)&t.bits(roles) != 0
+}
+
+// Resolve returns the principal with its roles compiled for the table and for the tables that Aware
+// and Of make of it, which makes decisions about a caller with many roles faster. A change of
+// [Principal.Roles] to another slice is safe; do not change its elements afterwards.
+func (t Table) Resolve(p Principal) Principal {
+	order := t.order()
+	p.held = held{of: order, mask: order.Held(p.Roles), n: len(p.Roles)}
+	if p.held.n > 0 {
+		p.held.first = &p.Roles[0]
+	}
+	return p
+}
+
+// Within returns the principal with the roles that count within its Bounds: the roles of its own
+// that count, and the highest of those below its other roles. Handlers get this principal, because
+// they may compare the names.
+func (t Table) Within(p Principal) Principal {
+	if p.Bounds == nil {
+		return p
+	}
+	order := t.order()
+	names := order.Names()
+	if t.counting(p.Bounds) == 1<<len(names)-1 {
+		return p
+	}
+	within, below := t.mask(&p), uint64(0)
+	for i := range names {
+		if within&(1<<i) != 0 {
+			below |= order.BelowAt(i) &^ (1 << i)
+		}
+	}
+	var roles []string
+	for i, name := range names {
+		if within&(1<<i) != 0 && (below&(1<<i) == 0 || slices.Contains(p.Roles, name)) {
+			roles = append(roles, name)
+		}
+	}
+	p.Roles = roles
+	return p
+}
+
+// hierarchyText returns the roles for messages, as in "Viewer < Admin; Auditor < Admin".
+func (t *Table) hierarchyText() string {
+	if t.Roles == nil {
+		return roleorder.Text(DefaultRoles())
+	}
+	return roleorder.Text(t.Roles)
+}
+
+// held is what the roles of a principal come to in one order.
+type held struct {
+	of    *roleorder.Order
+	first *string // of the roles that it was compiled for
+	n     int
+	mask  uint64
+}
+
+// mask returns the roles whose rights a caller has within its boundary.
+func (t *Table) mask(p *Principal) uint64 {
+	if p.Bounds != nil {
+		return t.ownMask(p) & t.counting(p.Bounds)
+	}
+	return t.ownMask(p)
+}
+
+// counting returns the roles that count within a boundary.
+func (t *Table) counting(b *Bounds) uint64 {
+	if order := t.order(); order != b.order {
+		return b.rolesIn(order)
+	}
+	return b.roles
+}
+
+// ownMask returns the roles whose rights a caller has. An anonymous caller has none.
+func (t *Table) ownMask(p *Principal) uint64 {
+	if len(p.Roles) == 0 || p.anonymous() {
 		return 0
 	}
-	roles := t.Roles
-	if roles == nil {
-		roles = defaultRoles
+	order := t.order()
+	if h := &p.held; h.of == order && h.n == len(p.Roles) && h.first == &p.Roles[0] {
+		return h.mask
 	}
-	for i, name := range roles {
-		if name == role {
-			return Role(i + 1)
-		}
-	}
-	return 0
+	return order.Held(p.Roles)
 }
 
-// HighestOf returns the highest role among names, or "" if none is in the hierarchy. So a token
-// that names several roles becomes a principal with one.
-func (t Table) HighestOf(names ...string) string {
-	var best Role
-	var role string
-	for _, name := range names {
-		if rank := t.Rank(name); rank > best {
-			best, role = rank, name
-		}
-	}
-	return role
-}
+// bits returns the bits of the roles of a rule.
+func (t *Table) bits(roles []string) uint64 { return t.order().Bits(t.resolve(roles)) }
 
-var defaultRoles = DefaultRoles()
-
-// resolve turns the reserved roles into a rank of the hierarchy. A rank that the hierarchy
-// does not reach stays out of reach.
-func (t *Table) resolve(r Role) Role {
-	roles := len(t.Roles)
-	if t.Roles == nil {
-		roles = len(defaultRoles)
+// resolve replaces the reserved names in the roles of a rule. A name that the hierarchy does not
+// have stays: no caller holds it.
+func (t *Table) resolve(roles []string) []string {
+	if !slices.Contains(roles, Lowest) && !slices.Contains(roles, Highest) {
+		return roles
 	}
-	switch {
-	case r == Lowest:
-		return 1
-	case r == Highest && roles > 0:
-		return Role(roles)
-	case r < 0:
-		return Role(roles + 1)
-	}
-	return r
-}
-
-// roleName is the name of a rank, for messages.
-func (t *Table) roleName(r Role) string {
-	roles := t.Roles
-	if roles == nil {
-		roles = defaultRoles
-	}
-	if r < 1 || int(r) > len(roles) {
-		return ""
-	}
-	return roles[r-1]
+	return t.order().Resolve(roles)
 }

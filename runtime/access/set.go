@@ -139,41 +139,43 @@ func (d Decision) denial(server Denial) Denial {
 }
 
 // shows reports whether a caller sees the tool of a rule.
-func (t *Table) shows(e entry, p *Principal, rank Role, server Denial) bool {
+func (t *Table) shows(e entry, p *Principal, held uint64, server Denial) bool {
 	var d Decision
-	t.decide(e, p, rank, &d)
+	t.decide(e, p, held, &d)
 	return d.shownBy(server)
 }
 
 func (t *Table) shown(p *Principal, server Denial) Set {
-	rank := t.rank(p.Role)
+	held := t.mask(p)
 	if t.index == nil {
 		set := newSet(t.indexed())
 		for name, e := range set.of.byName {
-			if t.shows(e, p, rank, server) && set.of.names[e.at] == name {
+			if t.shows(e, p, held, server) && set.of.names[e.at] == name {
 				set.add(int(e.at))
 			}
 		}
 		return set
 	}
-	level := 0
-	if !p.anonymous() {
-		level = 1 + int(rank)
-	}
-	var held *permitSet
+	known := !p.anonymous()
+	var permits *permitSet
 	if t.aware {
-		if held = p.Permits.of(t); held == nil {
-			level = 0 // public tools only
-		}
+		permits = p.Permits.of(t)
+		known = known && permits != nil // otherwise public tools only
 	}
-	base := t.index.levels[level]
+	base := t.level(known, held)
 	set := base.free
-	if held != nil {
-		set = held.visible(level, set)
+	if permits != nil {
+		set = permits.visible(seenBy{known, held}, set)
 	}
-	copied := false
-	for _, i := range base.scoped {
-		if !t.shows(t.index.byName[t.index.names[i]], p, rank, server) {
+	copied := p.Bounds != nil
+	if copied {
+		set = t.bounded(p, set)
+	}
+	if base.scoped.of == nil {
+		return set
+	}
+	for i, name := range base.scoped.All {
+		if !t.shows(t.index.byName[name], p, held, server) {
 			continue
 		}
 		if !copied {
@@ -183,4 +185,43 @@ func (t *Table) shown(p *Principal, server Denial) Set {
 		set.add(i)
 	}
 	return set
+}
+
+// level returns the level of a caller: that of one role if the role comes to all that the caller
+// holds, and otherwise the union of several.
+func (t *Table) level(known bool, held uint64) *level {
+	levels := t.index.levels
+	switch {
+	case !known:
+		return &levels[0]
+	case held == 0:
+		return &levels[1]
+	}
+	order, last := t.order(), bits.Len64(held)-1
+	if order.BelowAt(last) == held {
+		return &levels[2+last]
+	}
+	top := held // will have the roles that are below no other one
+	for left := held; left != 0; left &= left - 1 {
+		top &^= order.BelowAt(bits.TrailingZeros64(left)) &^ (left & -left)
+	}
+	if i := bits.TrailingZeros64(top); top == 1<<i {
+		return &levels[2+i]
+	}
+	all := &level{free: newSet(t.index)}
+	for ; top != 0; top &= top - 1 {
+		of := &levels[2+bits.TrailingZeros64(top)]
+		all.free.addAll(of.free)
+		if of.scoped.of != nil && all.scoped.of == nil {
+			all.scoped = newSet(t.index)
+		}
+		all.scoped.addAll(of.scoped)
+	}
+	return all
+}
+
+func (s Set) addAll(other Set) {
+	for i, w := range other.words {
+		s.words[i] |= w
+	}
 }

@@ -12,6 +12,9 @@ package access
 import (
 	"slices"
 	"sort"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Denial is the form of a refusal for the caller.
@@ -95,11 +98,14 @@ type Rule struct {
 	Public bool
 	// Authenticated admits every caller with an identity.
 	Authenticated bool
-	// MinRole is the lowest role that is admitted, as a position in [Table].Roles from 1 on, or
-	// [Lowest] or [Highest]. Zero requires no role.
-	MinRole Role
+	// MinRole are roles of which the caller needs one, or a role above one. Each is a name of
+	// [Table].Roles, [Lowest] or [Highest]. Empty requires no role.
+	MinRole []string
 	// Scopes are the scopes that the caller needs, all of them. Empty requires none.
 	Scopes []string
+	// OrScopes are further alternatives: in place of Scopes, the caller may have all scopes of one of
+	// them. Scopes is not empty then. A rule has at most 16 alternatives.
+	OrScopes [][]string
 	// Permission is a permission of the host. An aware table ([Table.Aware]) enforces it. Any other
 	// table records it only.
 	Permission Permission
@@ -111,6 +117,9 @@ type Rule struct {
 	Constrained bool
 	// Denial is how a refusal looks. Zero is the mode of the server.
 	Denial Denial
+	// Facts are those of "private", "untrusted" and "egress" that hold, separated by commas, or "none"
+	// alone. Empty counts as all three. Decisions do not read them: [Table.Reach] does.
+	Facts string
 }
 
 // Name returns what the rule is about: the tool, the prompt, the URI or URI template, or a value
@@ -144,18 +153,54 @@ func (r Rule) Kind() Kind {
 // PermissionOnly reports whether the rule requires a permission of the host and nothing else. Only
 // an aware table ([Table.Aware]) enforces such a rule; on any other table it admits nobody.
 func (r Rule) PermissionOnly() bool {
-	return r.Permission.Required() && !r.Public && !r.Authenticated && r.MinRole == 0 &&
-		len(r.Scopes) == 0
+	return r.Permission.Required() && !r.Public && !r.Authenticated &&
+		len(r.MinRole) == 0 && !r.scoped()
+}
+
+// Alternatives returns Scopes and OrScopes: the lists of scopes of which the caller needs one whole
+// list. They are nil for a rule without scopes. The inner slices are shared.
+func (r Rule) Alternatives() [][]string {
+	if !r.scoped() {
+		return nil
+	}
+	return append([][]string{r.Scopes}, r.OrScopes...)
+}
+
+// Clone returns an equal rule that shares no slice with r. Nil slices stay nil.
+func (r Rule) Clone() Rule {
+	r.MinRole, r.Scopes = slices.Clone(r.MinRole), slices.Clone(r.Scopes)
+	r.OrScopes = cloneLists(r.OrScopes)
+	return r
+}
+
+func cloneLists(lists [][]string) [][]string {
+	lists = slices.Clone(lists)
+	for i := range lists {
+		lists[i] = slices.Clone(lists[i])
+	}
+	return lists
 }
 
 // Same reports whether two rules have the same requirement, also for different tools.
 func (r Rule) Same(other Rule) bool {
 	return r.Public == other.Public && r.Authenticated == other.Authenticated &&
-		r.MinRole == other.MinRole &&
 		r.Permission == other.Permission && r.Constrained == other.Constrained &&
 		r.Denial == other.Denial &&
-		slices.Equal(slices.Sorted(slices.Values(r.Scopes)),
-			slices.Sorted(slices.Values(other.Scopes)))
+		sameNames(r.MinRole, other.MinRole) && r.sameScopes(&other)
+}
+
+// sameScopes reports whether two rules need the same scopes, in whatever order they are written.
+func (r *Rule) sameScopes(other *Rule) bool {
+	a, b := r.Alternatives(), other.Alternatives()
+	return scopeorder.Implies(a, b) && scopeorder.Implies(b, a)
+}
+
+// sameNames reports whether two lists have the same names, in whatever order.
+func sameNames(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
 }
 
 // of reports whether the rule names something of a kind, and of no other.
@@ -164,10 +209,18 @@ func (r *Rule) of(k Kind) bool {
 		(r.Resource != "") == (k == Resources) && (r.Argument != "") == (k == Values)
 }
 
+// restricted reports whether the rule selects callers by their identity, role or scopes.
+func (r *Rule) restricted() bool {
+	return r.Authenticated || len(r.MinRole) > 0 || r.scoped()
+}
+
+// scoped reports whether the rule has scopes.
+func (r *Rule) scoped() bool { return len(r.Scopes) > 0 || len(r.OrScopes) > 0 }
+
 // enforced reports whether the rule has a requirement that the table can check. On an aware table a
 // rule that is not public and has neither a permission nor [NoPermission] admits nobody.
 func (t *Table) enforced(r *Rule) bool {
-	switch restricted := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0; {
+	switch restricted := r.restricted(); {
 	case r.Public:
 		return true
 	case t.aware && r.Permission == NoPermission():
@@ -183,9 +236,9 @@ func (t *Table) enforced(r *Rule) bool {
 //
 //	table := access.Table{
 //		Roles: access.DefaultRoles(),                      // Viewer, Member, Manager, Admin
-//		Rules: []access.Rule{{Tool: "find", MinRole: 2}}, // the second role and higher
+//		Rules: []access.Rule{{Tool: "find", MinRole: []string{"Member"}}},
 //	}
-//	table.Decide(access.Principal{Subject: "mel", Role: "Member"}, "find").Allowed // true
+//	table.Decide(access.Principal{Subject: "mel", Roles: []string{"Admin"}}, "find").Allowed // true
 //
 // The methods are about the tools of the table. [Table.Of] returns a table about prompts, resources
 // or values, with the same methods.
@@ -194,8 +247,12 @@ func (t *Table) enforced(r *Rule) bool {
 // everything. A literal can be used as it is. [Compose] returns the same table checked and indexed,
 // which makes decisions faster. Do not change a table that is in use.
 type Table struct {
-	// Roles is the hierarchy, lowest first. Nil fits any hierarchy.
-	Roles []string
+	// Roles is the hierarchy: chains of names, each lowest first, which are a partial order together.
+	// The first is the main chain. It has at most 64 roles. Nil fits any hierarchy.
+	Roles [][]string
+	// Scopes are the lines of //mcp:scopes: a scope, and then the scopes that a token with it has too.
+	// Decisions do not read them: [Rule].OrScopes has all alternatives. [Compose] compares them.
+	Scopes [][]string
 	// Rules are the rules of tools.
 	Rules []Rule
 	// Prompts are the rules of prompts.
@@ -206,8 +263,11 @@ type Table struct {
 	// argument has one, its other values are denied to every caller.
 	Values []Rule
 
-	kind  Kind // of Rules
-	aware bool // permissions are enforced
+	roles *roleorder.Order // of Roles; nil in a table that was not composed
+	tools []Rule           // of a table about values
+	named *index           // of tools; nil in a table that was not composed
+	kind  Kind             // of Rules
+	aware bool             // permissions are enforced
 	index *index
 	parts *[3]index // of the other kinds; nil in a table that was not composed
 }
@@ -233,11 +293,11 @@ func NewTable(rules ...Rule) Table {
 // Clone returns a table with the same decisions that shares no slice with t, so that a change of
 // its rules or roles does not change t. Nil slices stay nil. [Permits] of t do not fit the clone.
 func (t Table) Clone() Table {
-	t.Roles = slices.Clone(t.Roles)
+	t.Roles, t.Scopes = cloneLists(t.Roles), cloneLists(t.Scopes)
 	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values} {
 		*rules = slices.Clone(*rules)
 		for i := range *rules {
-			(*rules)[i].Scopes = slices.Clone((*rules)[i].Scopes)
+			(*rules)[i] = (*rules)[i].Clone()
 		}
 	}
 	return t
@@ -251,7 +311,7 @@ func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:
 		return Table{Roles: t.Roles, Rules: t.Rules, Values: t.Values,
-			kind: t.kind, aware: t.aware, index: t.index}
+			roles: t.roles, kind: t.kind, aware: t.aware, index: t.index}
 	case Prompts:
 		return t.part(t.Prompts, k)
 	case Resources:
@@ -259,11 +319,14 @@ func (t Table) Of(k Kind) Table {
 	case Values:
 		return t.part(t.Values, k)
 	}
-	return Table{Roles: t.Roles, aware: t.aware}
+	return Table{Roles: t.Roles, roles: t.roles, aware: t.aware}
 }
 
 func (t *Table) part(rules []Rule, k Kind) Table {
-	part := Table{Roles: t.Roles, Rules: rules, kind: k, aware: t.aware}
+	part := Table{Roles: t.Roles, Rules: rules, roles: t.roles, kind: k, aware: t.aware}
+	if k == Values {
+		part.tools, part.named = t.Rules, t.index
+	}
 	if t.parts != nil {
 		part.index = &t.parts[k-Prompts]
 	}

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Choice is an argument of a tool whose values have rules of their own.
@@ -21,7 +23,7 @@ type Choice struct {
 func (t Table) Choices(p Principal, tool string) []Choice {
 	e, _ := t.lookup(tool)
 	var choices []Choice
-	for j, offered := range t.values(e, &p, t.rank(p.Role)) {
+	for j, offered := range t.values(e, &p, t.mask(&p)) {
 		v, n := &t.Values[j], len(choices)
 		if n == 0 || choices[n-1].Argument != v.Argument {
 			choices, n = append(choices, Choice{Argument: v.Argument}), n+1
@@ -33,6 +35,36 @@ func (t Table) Choices(p Principal, tool string) []Choice {
 	return choices
 }
 
+// Together returns the smallest sets of several roles that open a tool, or a value, to a caller
+// with all scopes of its rules, if none of their roles does so alone. A tool may need several roles
+// for its arguments together. The permissions of a host are not read.
+func (t Table) Together(tool string) [][]string {
+	e, known := t.lookup(tool)
+	if !known {
+		return nil
+	}
+	rules := []Rule{t.Rules[e.at]}
+	if e.of >= 0 {
+		rules = append(rules, t.tools[e.of])
+	}
+	for _, v := range t.Values[e.from:e.to] {
+		if v.Tool == tool {
+			rules = append(rules, v)
+		}
+	}
+	able := Principal{Subject: "somebody"}
+	var names []string
+	for _, rule := range rules {
+		names = append(names, t.resolve(rule.MinRole)...)
+		able.Scopes = append(able.Scopes, slices.Concat(rule.Alternatives()...)...)
+	}
+	t.aware = false
+	return t.order().Together(names, func(roles []string) bool {
+		able.Roles = roles
+		return t.Decide(able, tool).Allowed
+	})
+}
+
 // Offered returns the values in the schemas of a set of tools that a principal is shown: those of
 // [Table.Choices]. It is a set of Of(Values), and the zero Set if no tool has such values.
 func (t Table) Offered(p Principal, tools Set) Set {
@@ -40,9 +72,9 @@ func (t Table) Offered(p Principal, tools Set) Set {
 		return Set{}
 	}
 	part := t.Of(Values)
-	of, set, rank := t.indexed(), newSet(part.indexed()), t.rank(p.Role)
+	of, set, held := t.indexed(), newSet(part.indexed()), t.mask(&p)
 	for _, name := range tools.All {
-		for j, offered := range t.values(of.byName[name], &p, rank) {
+		for j, offered := range t.values(of.byName[name], &p, held) {
 			if offered && set.of.find(set.of.names[j]) == j {
 				set.add(j)
 			}
@@ -53,13 +85,13 @@ func (t Table) Offered(p Principal, tools Set) Set {
 
 // values yields the positions of the rules of the values of a tool's arguments, and whether the
 // schema of the tool offers each to a caller.
-func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
+func (t *Table) values(e entry, p *Principal, held uint64) iter.Seq2[int, bool] {
 	return func(yield func(int, bool) bool) {
 		if e.from == e.to {
 			return
 		}
 		var tool Decision
-		t.decideRule(e, p, rank, &tool)
+		t.decideRule(e, p, held, &tool)
 		part := t.part(t.Values, Values)
 		for i := int(e.from); i < int(e.to); i++ {
 			if t.Values[i].Tool != t.Rules[e.at].Tool {
@@ -67,11 +99,11 @@ func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
 			}
 			var d Decision
 			if t.index != nil {
-				part.decideRule(t.index.values[i], p, rank, &d)
+				part.decideRule(t.index.values[i], p, held, &d)
 			} else {
-				part.decideRule(part.entry(i), p, rank, &d)
+				part.decideRule(part.entry(i), p, held, &d)
 			}
-			if !yield(i, d.within(&tool)) {
+			if !yield(i, t.within(&d, &tool)) {
 				return
 			}
 		}
@@ -80,40 +112,56 @@ func (t *Table) values(e entry, p *Principal, rank Role) iter.Seq2[int, bool] {
 
 // within reports whether the decision about a value lacks nothing that the one about its tool does
 // not lack. If the tool is allowed, that is whether the value is.
-func (d *Decision) within(tool *Decision) bool {
+func (t *Table) within(d, tool *Decision) bool {
 	switch {
 	case tool.Allowed || d.Allowed:
 		return d.Allowed
-	case d.rule == nil, d.login && !tool.login, d.role != tool.role,
-		d.Axis == AxisRole && d.role == "", // a role that the hierarchy does not have
+	case d.rule == nil, d.login && !tool.login,
+		d.roles != nil && (tool.roles == nil || !t.order().Implies(tool.roles, d.roles)),
 		d.stranger && !tool.stranger, d.permission && !tool.permission, d.bounded && !tool.bounded:
 		return false
 	}
-	for _, scope := range d.rule.Scopes {
-		if d.lacks(scope) && !(tool.lacks(scope) && slices.Contains(tool.rule.Scopes, scope)) {
-			return false
-		}
+	var more []string
+	switch {
+	case !d.scoped:
+		return true
+	case tool.scoped:
+		more, _ = tool.nearest()
 	}
-	return true
+	return d.suffices(more)
 }
 
 // decideValues denies a tool that is allowed, or lacks scopes alone, if one of its arguments has
 // values with rules and the caller may send none of them.
-func (t *Table) decideValues(e entry, p *Principal, rank Role, d *Decision) {
-	argument, some := "", true
-	for j, offered := range t.values(e, p, rank) {
+func (t *Table) decideValues(e entry, p *Principal, held uint64, d *Decision) {
+	argument, none := t.unsendable(e, p, held)
+	if !none {
+		return
+	}
+	d.Allowed, d.Axis, d.argument = false, AxisValues, argument
+	if p.Bounds != nil {
+		own := *p
+		own.Bounds = nil
+		if d.argument, none = t.unsendable(e, &own, t.ownMask(p)); !none {
+			d.outside(e, nil, nil)
+		}
+	}
+}
+
+// unsendable returns an argument of a tool of whose values, which have rules, the caller may send
+// none. It reports false if there is no such argument.
+func (t *Table) unsendable(e entry, p *Principal, held uint64) (argument string, none bool) {
+	for j, offered := range t.values(e, p, held) {
 		v := &t.Values[j]
 		if v.Argument != argument {
-			if !some {
+			if none {
 				break
 			}
-			argument, some = v.Argument, false
+			argument, none = v.Argument, true
 		}
-		some = some || offered
+		none = none && !offered
 	}
-	if !some {
-		d.Allowed, d.Axis, d.argument = false, AxisValues, argument
-	}
+	return argument, none
 }
 
 // explainValues judges the arguments of a tool whose values have rules.
@@ -147,15 +195,13 @@ func (t *Table) checkValues() (errs []error) {
 	return errs
 }
 
-// narrows reports whether a rule needs all that the rule of a tool needs.
+// narrows reports whether a rule needs all that the rule of a tool needs, but for its roles: they
+// are needed in addition.
 func (r *Rule) narrows(tool *Rule) bool {
-	for _, scope := range tool.Scopes {
-		if !slices.Contains(r.Scopes, scope) {
-			return false
-		}
+	if !scopeorder.Implies(r.Alternatives(), tool.Alternatives()) {
+		return false
 	}
-	known := r.Authenticated || r.MinRole != 0 || len(r.Scopes) > 0 || r.Permission.Required()
-	return tool.Public || !r.Public && r.MinRole >= tool.MinRole &&
-		(known || !tool.Authenticated) &&
+	known := r.restricted() || r.Permission.Required()
+	return tool.Public || !r.Public && (known || !tool.restricted()) &&
 		r.Permission == tool.Permission && r.Constrained == tool.Constrained
 }

@@ -15,6 +15,13 @@ type valueCase struct {
 	plain, ruled access.Table // without and with the rules of values
 }
 
+// roles returns at least so many roles for a rule.
+func (c valueCase) roles(least int) []string {
+	all := access.DefaultRoles()[0]
+	c.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:least+c.IntN(3-least)]
+}
+
 func newValueCase(seed uint64) (c valueCase, err error) {
 	c.Rand = rand.New(rand.NewPCG(seed, 1))
 	var tools, values []access.Rule
@@ -26,9 +33,9 @@ func newValueCase(seed uint64) (c valueCase, err error) {
 		case 1:
 			tool.Authenticated = true
 		case 2:
-			tool.MinRole = access.Role(1 + c.IntN(4))
+			tool.MinRole = c.roles(1)
 		default:
-			tool.MinRole, tool.Scopes = access.Role(c.IntN(5)), []string{"read"}
+			tool.MinRole, tool.Scopes = c.roles(0), []string{"read"}
 		}
 		if !tool.Public {
 			tool.Permission = []access.Permission{access.NoPermission(),
@@ -43,7 +50,7 @@ func newValueCase(seed uint64) (c valueCase, err error) {
 				switch c.IntN(4) {
 				case 0:
 					rule.Public = false
-					rule.MinRole = max(rule.MinRole, access.Role(1+c.IntN(4)))
+					rule.MinRole = c.roles(1)
 				case 1:
 					rule.Public = false
 					rule.Scopes = append(slices.Clone(rule.Scopes), "write")
@@ -69,7 +76,7 @@ func (c valueCase) principal() (p access.Principal) {
 	if c.IntN(6) > 0 {
 		p.Subject = "ada"
 	}
-	p.Role = append(access.DefaultRoles(), "", "nobody")[c.IntN(6)]
+	p.Roles = []string{append(access.DefaultRoles()[0], "", "nobody")[c.IntN(6)]}
 	for _, scope := range []string{"read", "write"} {
 		if c.IntN(2) == 0 {
 			p.Scopes = append(p.Scopes, scope)
@@ -78,19 +85,26 @@ func (c valueCase) principal() (p access.Principal) {
 	return p
 }
 
-// able returns a principal with all that the rule of a tool requires, and that lacks what p lacks
-// otherwise. An anonymous principal has no role and no scopes.
-func (c valueCase) able(plain access.Table, p access.Principal, tool string) access.Principal {
-	if rule, _ := plain.Tool(tool); !rule.Public {
-		if p.Anonymous() {
-			p = access.Principal{Subject: "ada"}
-		}
-		if plain.Rank(p.Role) < rule.MinRole {
-			p.Role = plain.Roles[rule.MinRole-1]
-		}
-		p.Scopes = slices.Concat(p.Scopes, rule.Scopes)
+// able returns whether a value is allowed to each principal that has all that the rule of a tool
+// requires, one of its roles included, and lacks what p lacks otherwise. An anonymous principal has
+// no role and no scopes.
+func (c valueCase) able(plain, values access.Table, p access.Principal, tool, value string) bool {
+	rule, _ := plain.Tool(tool)
+	if rule.Public {
+		return values.Decide(p, value).Allowed
 	}
-	return p
+	if p.Anonymous() {
+		p = access.Principal{Subject: "ada"}
+	}
+	p.Scopes = slices.Concat(p.Scopes, rule.Scopes)
+	if len(rule.MinRole) == 0 || plain.Holds(p, rule.MinRole...) {
+		return values.Decide(p, value).Allowed
+	}
+	return !slices.ContainsFunc(rule.MinRole, func(role string) bool {
+		p := p
+		p.Roles = append(slices.Clone(p.Roles), role)
+		return !values.Decide(p, value).Allowed
+	})
 }
 
 // The rules of values only narrow, and lists, calls and schemas agree: a tool is allowed if its own
@@ -148,10 +162,10 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 				if has != all.Contains(rule.Name()) {
 					t.Fatalf("seed %d: %s: Choices and Offered differ", seed, rule.Name())
 				}
-				if able := c.able(plain, q, tool); !before.Allowed && !ruled.IsAware() &&
-					has != values.Decide(able, rule.Name()).Allowed {
-					t.Fatalf("seed %d: %s: offered %v, and not to %+v", seed, rule.Name(), has,
-						able)
+				if !before.Allowed && !ruled.IsAware() &&
+					has != c.able(plain, values, q, tool, rule.Name()) {
+					t.Fatalf("seed %d: %s: offered %v, and not to who may use the tool", seed,
+						rule.Name(), has)
 				}
 				if before.Allowed && has != values.Decide(p, rule.Name()).Allowed {
 					t.Fatalf("seed %d: %s: offered %v, and Decide differs", seed, rule.Name(), has)
@@ -183,13 +197,13 @@ func TestRulesOfValuesOnlyNarrow(t *testing.T) {
 // and none that needs more.
 func TestChallengedCallerIsOfferedWhatTheScopesAllow(t *testing.T) {
 	tool := access.Rule{Tool: "t", Scopes: []string{"use"}, Denial: access.Challenge}
-	value := func(name string, role access.Role, scopes ...string) access.Rule {
+	value := func(name string, role []string, scopes ...string) access.Rule {
 		return access.Rule{Tool: "t", Argument: "a", Value: name, MinRole: role,
 			Scopes: append([]string{"use"}, scopes...)}
 	}
 	table, err := access.Compose(access.Part{Table: access.Table{
 		Roles: access.DefaultRoles(), Rules: []access.Rule{tool},
-		Values: []access.Rule{value("free", 0), value("high", 4), value("scoped", 0, "more")}}})
+		Values: []access.Rule{value("free", nil), value("high", []string{"Admin"}), value("scoped", nil, "more")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +216,7 @@ func TestChallengedCallerIsOfferedWhatTheScopesAllow(t *testing.T) {
 		{"Viewer", "[free]", []string{"use"}},
 		{"Viewer", "[free scoped]", []string{"more", "use"}},
 	} {
-		p := access.Principal{Subject: "ada", Role: test.role, Scopes: test.scopes}
+		p := access.Principal{Subject: "ada", Roles: []string{test.role}, Scopes: test.scopes}
 		if got := fmt.Sprint(table.Choices(p, "t")[0].Values); got != test.want {
 			t.Errorf("%s with %v: %s, want %s", test.role, test.scopes, got, test.want)
 		}
@@ -215,10 +229,10 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 		return r
 	}
 	for name, test := range map[string]struct{ tool, value access.Rule }{
-		"public": {access.Rule{Authenticated: true}, access.Rule{Public: true}},
-		"role":   {access.Rule{MinRole: 3}, access.Rule{MinRole: 2}},
-		"scopes": {access.Rule{Scopes: []string{"x"}}, access.Rule{Authenticated: true}},
-		"login":  {access.Rule{Authenticated: true}, access.Rule{}},
+		"public":  {access.Rule{Authenticated: true}, access.Rule{Public: true}},
+		"no rule": {access.Rule{MinRole: []string{"Manager"}}, access.Rule{}},
+		"scopes":  {access.Rule{Scopes: []string{"x"}}, access.Rule{Authenticated: true}},
+		"login":   {access.Rule{Authenticated: true}, access.Rule{}},
 		"permission": {access.Rule{Authenticated: true, Permission: access.Permission{Action: "x"}},
 			access.Rule{Authenticated: true}},
 		"another tool": {access.Rule{Tool: "other", Public: true}, access.Rule{Public: true}},
@@ -233,7 +247,7 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 			t.Errorf("%s: composed", name)
 		}
 	}
-	for _, value := range []access.Rule{{Authenticated: true}, {MinRole: 1},
+	for _, value := range []access.Rule{{Authenticated: true}, {MinRole: []string{"Viewer"}},
 		{Scopes: []string{"x"}}} {
 		table := access.NewTable(access.Rule{Tool: "t", Authenticated: true}, rule(value))
 		table.Roles = access.DefaultRoles()
@@ -245,9 +259,9 @@ func TestComposeRefusesRulesOfValuesThatWiden(t *testing.T) {
 
 // A table that was not composed may have a value that its tool's rule excludes.
 func TestValueThatAdmitsMoreThanItsTool(t *testing.T) {
-	table := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: 3}},
+	table := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: []string{"Manager"}}},
 		Values: []access.Rule{{Tool: "t", Argument: "a", Value: "v", Public: true}}}
-	viewer := access.Principal{Subject: "ada", Role: "Viewer"}
+	viewer := access.Principal{Subject: "ada", Roles: []string{"Viewer"}}
 	if got := fmt.Sprint(table.Choices(viewer, "t")); got != "[{a [v]}]" ||
 		table.Decide(viewer, "t").Allowed {
 		t.Error(got)
@@ -260,8 +274,8 @@ func TestValuesOfAPublicToolOnAnAwareTable(t *testing.T) {
 		Roles: access.DefaultRoles(),
 		Rules: []access.Rule{{Tool: "pub", Public: true}},
 		Values: []access.Rule{{Tool: "pub", Argument: "k", Value: "a", Public: true},
-			{Tool: "pub", Argument: "k", Value: "b", MinRole: 2},
-			{Tool: "pub", Argument: "k", Value: "c", MinRole: 2, Permission: device("view")}}}})
+			{Tool: "pub", Argument: "k", Value: "b", MinRole: []string{"Member"}},
+			{Tool: "pub", Argument: "k", Value: "c", MinRole: []string{"Member"}, Permission: device("view")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +287,7 @@ func TestValuesOfAPublicToolOnAnAwareTable(t *testing.T) {
 	for role, want := range map[string]string{"": "[a]", "Viewer": "[a]", "Admin": "[a b]"} {
 		p := access.Principal{}
 		if role != "" {
-			p = access.Principal{Subject: "u", Role: role, Permits: permits}
+			p = access.Principal{Subject: "u", Roles: []string{role}, Permits: permits}
 		}
 		if got := fmt.Sprint(table.Choices(p, "pub")[0].Values); got != want {
 			t.Errorf("%q may send %s, want %s", role, got, want)

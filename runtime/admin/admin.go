@@ -12,6 +12,7 @@ package admin
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -22,6 +23,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -36,6 +38,11 @@ type Options struct {
 	// Grants keeps the grants and the requests for them. It is the same value as
 	// runtime.Options.Grants.Source. Nil leaves the grants out of the API and the console.
 	Grants grant.Registry
+	// Clients may administer a server with runtime.Options.Access.Boundaries, by their Issuer and
+	// Client, such as the client of the console. All other clients administer nothing, whatever the
+	// role of their user. The administration gives none of Clients a boundary. Empty is none. A server
+	// without boundaries does not read it.
+	Clients []boundary.Party
 	// Logger receives internal errors, without secrets. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -52,6 +59,11 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 		return nil, errors.New("admin: the source is missing: pass the result of stored.New, and the " +
 			"same to runtime.Options.Catalogs.Source")
 	}
+	for i, c := range o.Clients {
+		if c.Client == "" || c != (boundary.Party{Issuer: c.Issuer, Client: c.Client}) {
+			return nil, fmt.Errorf("admin: Options.Clients[%d] is not a client: set Issuer and Client only", i)
+		}
+	}
 	return &Admin{source, o}, nil
 }
 
@@ -66,20 +78,26 @@ func (a *Admin) Handler(server runtime.Administered) (http.Handler, error) {
 	if err := sameGrants(server.Grants(), a.options.Grants); err != nil {
 		return nil, err
 	}
+	server = server.AdministeredBy(a.options.Clients)
 	kept := a.source.Store()
+	grants := a.options.Grants
+	if grants != nil {
+		grants = unblocked{grants, server}
+	}
 	sink := cmp.Or(a.options.Audit, server.Audit(), kept.Audit())
 	who := authority.New(server, kept, a.source.Memberships())
 	exports := front.NewExports()
 	routes, err := api.New(server, kept, who, api.Options{
-		Audit: sink, Grants: a.options.Grants, Exports: exports, Logger: a.options.Logger,
+		Audit: sink, Grants: grants, Exports: exports, Logger: a.options.Logger,
+		Clients: a.options.Clients,
 	})
 	if err != nil {
 		return nil, err
 	}
 	info := server.Info()
 	pages := console.New(server, kept, who, console.Options{
-		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: a.options.Grants,
-		Exports: exports, Logger: a.options.Logger,
+		Title: cmp.Or(info.Title, info.Name), Audit: sink, Grants: grants,
+		Exports: exports, Clients: a.options.Clients, Logger: a.options.Logger,
 	})
 	mux := http.NewServeMux()
 	mux.Handle(runtime.PathAPI, routes)

@@ -210,7 +210,7 @@ func administered(t *testing.T) *runtime.Server {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}),
+			identity.HashToken("root"): {Subject: "root", Roles: []string{"Admin"}}}),
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin:    a.Handler,
 	}, toolset.NewToolset(toolset.Generated{Package: "example.com/none",
@@ -290,7 +290,7 @@ func TestFailuresOfAllDoorsAreCountedTogether(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("root"): {Subject: "root", Role: "Admin"}}),
+			identity.HashToken("root"): {Subject: "root", Roles: []string{"Admin"}}}),
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin:    a.Handler,
 		HTTP:     runtime.HTTPOptions{Hosts: []string{"127.0.0.1"}},

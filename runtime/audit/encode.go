@@ -60,7 +60,16 @@ func (e *Event) append(b []byte) ([]byte, error) {
 	b = appendSome(b, `,"issuer":`, e.Issuer)
 	b = appendSome(b, `,"principal":`, e.Principal)
 	b = appendSome(b, `,"client_id":`, e.Client)
-	b = appendSome(b, `,"role":`, e.Role)
+	if a := e.Actor; a != nil {
+		b = append(b, `,"actor":{`...)
+		if a.Issuer != "" {
+			b = append(appendText(b, `"issuer":`, a.Issuer), ',')
+		}
+		b = append(appendText(b, `"subject":`, a.Subject), '}')
+	}
+	b = appendAll(b, `,"roles":[`, e.Roles, func(b []byte, role *string) []byte {
+		return appendText(b, "", *role)
+	})
 	b = appendSome(b, `,"tool_name":`, e.Tool)
 	b = appendSome(b, `,"prompt":`, e.Prompt)
 	b = appendSome(b, `,"resource":`, e.Resource)

@@ -17,6 +17,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // Type is the kind of request that an event is about.
@@ -54,6 +56,9 @@ const (
 	// is the address, an IPv6 network of 64 bits, or "other addresses". Total is the number of
 	// failures since the last event of that address.
 	Authentication Type = "authentication"
+	// Refused is a request of a blocked client. Action is its method of MCP, or that of HTTP and the
+	// path. The request is not read any further.
+	Refused Type = "request_refused"
 	// Checkpoint is the position of a chain. Total is the number of its records, this one included.
 	Checkpoint Type = "audit_checkpoint"
 	// Outage is written when the sink works again after it had failed. Total is the number of
@@ -201,8 +206,10 @@ type Event struct {
 	Principal string `json:"principal,omitempty"`
 	// Client is the OAuth client or the program that called.
 	Client string `json:"client_id,omitempty"`
-	// Role is the caller's role.
-	Role string `json:"role,omitempty"`
+	// Actor is the party that acts for Principal, by a delegated token. Nil is none.
+	Actor *access.Actor `json:"actor,omitempty"`
+	// Roles are the caller's roles.
+	Roles []string `json:"roles,omitempty"`
 
 	// Tool is the requested name, cut to 128 bytes. The tool exists only if Axis is not "unknown".
 	Tool string `json:"tool_name,omitempty"`
@@ -226,9 +233,9 @@ type Event struct {
 	// Intended reports that an event with the status Intent and the same RequestID comes before.
 	Intended bool `json:"intended,omitempty"`
 	// Axis is the part of the rule that decided: role, scopes, permission, constraints,
-	// authentication, public, rule, values of an argument, or unknown for a tool, prompt or resource
-	// that does not exist. If something else ended an allowed request, it is grant, limit, arguments
-	// or cancelled.
+	// authentication, public, rule, values of an argument, boundary of the client, or unknown for a
+	// tool, prompt or resource that does not exist. If something else ended an allowed request, it
+	// is grant, limit, arguments or cancelled.
 	Axis string `json:"axis,omitempty"`
 	// Missing is what a refused caller lacked, as in "needs role Manager", or the limit. For a tool,
 	// prompt or resource that does not exist, it is "does not exist".
@@ -263,12 +270,16 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 		fields
 		Client string `json:"client"`
 		Tool   string `json:"tool"`
+		Role   string `json:"role"`
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
 		return err
 	}
 	*e = Event(read.fields)
 	e.Client, e.Tool = cmp.Or(e.Client, read.Client), cmp.Or(e.Tool, read.Tool)
+	if read.Role != "" && e.Roles == nil {
+		e.Roles = []string{read.Role}
+	}
 	if e.Type == toolCall {
 		e.Type = ToolCalled
 	}

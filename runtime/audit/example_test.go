@@ -19,7 +19,7 @@ func ExampleJSONLines() {
 	sink := audit.JSONLines(&line)
 	err := sink.Record(context.Background(), audit.Event{
 		Time: time.Date(2026, 11, 24, 9, 30, 0, 0, time.UTC), Type: audit.ToolCalled,
-		RequestID: "ni2yqkmcyxzmmd4fcjlbjgzbnu", Principal: "mel", Role: "Member",
+		RequestID: "ni2yqkmcyxzmmd4fcjlbjgzbnu", Principal: "mel", Roles: []string{"Member"},
 		Tool: "delete_parts", Status: audit.Failed, Failure: audit.Denied,
 		Axis: "role", Missing: "needs role Admin", Milliseconds: 0.25,
 	})
@@ -36,7 +36,9 @@ func ExampleJSONLines() {
 	//   "event_type": "tool_called",
 	//   "request_id": "ni2yqkmcyxzmmd4fcjlbjgzbnu",
 	//   "principal": "mel",
-	//   "role": "Member",
+	//   "roles": [
+	//     "Member"
+	//   ],
 	//   "tool_name": "delete_parts",
 	//   "status": "failed",
 	//   "failure": "denied",

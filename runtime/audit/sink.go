@@ -35,7 +35,13 @@ func Slog(logger *slog.Logger) Sink {
 		text("issuer", e.Issuer)
 		text("principal", e.Principal)
 		text("client_id", e.Client)
-		text("role", e.Role)
+		if len(e.Roles) > 0 {
+			roles := make([]string, len(e.Roles))
+			for i, role := range e.Roles {
+				roles[i] = escape.Text(role)
+			}
+			attrs = append(attrs, slog.Any("roles", roles))
+		}
 		text("tool_name", e.Tool)
 		text("prompt", e.Prompt)
 		text("resource", e.Resource)

@@ -24,7 +24,7 @@ func event() audit.Event {
 	return audit.Event{
 		Time: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), Type: audit.ToolCalled, RequestID: "r1",
 		TraceID: "4bf92f3577b34da6a3ce929d0e0e4736",
-		Issuer:  "https://id.example", Principal: "ada", Client: "cli", Role: "Member",
+		Issuer:  "https://id.example", Principal: "ada", Client: "cli", Roles: []string{"Member"},
 		Tool: "update", Prompt: "p", Resource: "a:b", Action: "update", Object: "catalog 17",
 		Arguments: []audit.Argument{{Name: "id", Bytes: 5, Digest: audit.DigestOf([]byte("abc"))}},
 		Status:    audit.Failed, Failure: audit.Denied, Axis: "role", Missing: "needs role Manager",
@@ -37,7 +37,7 @@ func TestJSONLinesWritesOneEventALine(t *testing.T) {
 	if err := audit.JSONLines(&out).Record(context.Background(), event()); err != nil {
 		t.Fatal(err)
 	}
-	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_called","request_id":"r1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","issuer":"https://id.example","principal":"ada","client_id":"cli","role":"Member","tool_name":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"failed","failure":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
+	want := `{"timestamp":"2026-05-04T03:02:01Z","event_type":"tool_called","request_id":"r1","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736","issuer":"https://id.example","principal":"ada","client_id":"cli","roles":["Member"],"tool_name":"update","prompt":"p","resource":"a:b","action":"update","object":"catalog 17","arguments":[{"name":"id","bytes":5,"digest":"` + abc + `"}],"status":"failed","failure":"denied","axis":"role","missing":"needs role Manager","execution_time_ms":1.5}` + "\n"
 	if out.String() != want {
 		t.Errorf("%s\nwant %s", out.String(), want)
 	}

@@ -33,6 +33,11 @@ type Source interface {
 	// permission has the form of the table: "dcim.napalm_read_device", "billing.export", or the
 	// bare action "napalm_read" of a package without app=. The error is for a permission that the
 	// host cannot have, and contains the cure. The server adds the tool's name.
+	//
+	// A host may split the name of a permission by a rule of its own, so that "view" on "dns_record"
+	// and "view_dns" on "record" are the same name. Then the source has the method
+	// MapPermission(access.Permission) (string, error) too, which a server calls in place of
+	// MapAction.
 	MapAction(permission string) (string, error)
 }
 
@@ -57,14 +62,6 @@ type VerbMapper interface {
 	// own action remains: view, add, change or delete. An action is letters, digits and
 	// underscores, and is not "none". Any other action is an error at start.
 	MapVerb(verb string) (action string, ok bool)
-}
-
-// PartSpeller is a [Source] whose host splits the name of a permission by a rule of its own. A
-// server calls it in place of MapAction, so that a permission that the host would split otherwise
-// is an error at start: "view" on "dns_record" and "view_dns" on "record" are the same name.
-type PartSpeller interface {
-	// MapPermission is as MapAction, for a permission whose parts are known.
-	MapPermission(p access.Permission) (string, error)
 }
 
 // User is a user of the host.

@@ -1,12 +1,10 @@
 package capability
 
-import (
-	"context"
+import "context"
 
-	"github.com/mcpgen/mcpgen/runtime/access"
-)
-
-// Checker is a [Source] that checks its host. A server calls it at start, and for readiness.
+// Checker is a [Source] that checks its host. A server calls it at start, and for readiness. It
+// checks a host without Check by the Capabilities of the User "mcpgen-start-check", who need not
+// exist.
 type Checker interface {
 	// Check returns nil if the source can read all that its queries need. Its error is a
 	// [ConfigurationError] if a table, a column or a grant is missing, or if a setting does not
@@ -14,17 +12,6 @@ type Checker interface {
 	// reached: the server starts, is not ready, and calls Check again.
 	Check(ctx context.Context) error
 }
-
-// Prober is a [Source] without Check that names a principal. A server checks the host by
-// Capabilities for that principal, and discards the result. The host needs no such user. Without
-// Prober the principal has the User [ProbeUser], which need not exist either.
-type Prober interface {
-	// ProbePrincipal returns the principal of the query.
-	ProbePrincipal() access.Principal
-}
-
-// ProbeUser is the user of the query that checks a host by default. A host needs no such user.
-const ProbeUser = "mcpgen-start-check"
 
 // ConfigurationError reports that a host cannot be read until somebody changes its tables, its
 // grants or the settings of the source. Err names what is missing.

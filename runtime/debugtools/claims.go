@@ -63,15 +63,17 @@ func (i *Inspector) GetUserClaims(ctx context.Context, _ *mcp.CallToolRequest, _
 func claimsOf(p access.Principal, expires time.Time) map[string]any {
 	claims := map[string]any{"sub": p.Subject}
 	for name, value := range map[string]string{
-		"iss": p.Issuer, "client_id": p.Client, "username": p.User, "role": p.Role,
+		"iss": p.Issuer, "client_id": p.Client, "username": p.User,
 		"scope": strings.Join(p.Scopes, " "),
 	} {
 		if value != "" {
 			claims[name] = value
 		}
 	}
-	if len(p.Groups) > 0 {
-		claims["groups"] = p.Groups
+	for name, values := range map[string][]string{"roles": p.Roles, "groups": p.Groups} {
+		if len(values) > 0 {
+			claims[name] = values
+		}
 	}
 	for name, memberships := range map[string][]access.Membership{"orgs": p.Orgs, "teams": p.Teams} {
 		var all []any

@@ -20,7 +20,7 @@ func Example() {
 	}
 	table := server.Table()
 	for _, role := range []string{"Manager", "Admin"} {
-		fmt.Println(role, table.Visible(access.Principal{Subject: "me", Role: role}).Names())
+		fmt.Println(role, table.Visible(access.Principal{Subject: "me", Roles: []string{role}}).Names())
 	}
 	// Output:
 	// Manager []

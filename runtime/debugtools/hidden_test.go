@@ -66,7 +66,7 @@ func TestDebugToolsAreUnknownBelowTheHighestRole(t *testing.T) {
 		here, there := mcptest.Serve(t, with), mcptest.Serve(t, without)
 		for _, era := range eras {
 			for token, caller := range callers {
-				if caller.Role == "Boss" {
+				if slices.Contains(caller.Roles, "Boss") {
 					continue
 				}
 				var has, lacks wire
@@ -102,7 +102,7 @@ func TestDebugToolsFitAnyHierarchy(t *testing.T) {
 	} {
 		s := newServer(t, runtime.Options{Identity: passing(nil)}, test.toolsets...)
 		var info debugtools.ServerInfo
-		call(t, new(wire).pipe(t, s, access.Principal{Subject: "top", Role: test.highest}, ""), debugtools.ToolGetServerInfo, &info)
+		call(t, new(wire).pipe(t, s, access.Principal{Subject: "top", Roles: []string{test.highest}}, ""), debugtools.ToolGetServerInfo, &info)
 		if info.ServerName != test.server {
 			t.Errorf("%s: %+v", name, info)
 		}
@@ -128,7 +128,7 @@ func TestDebugToolsAskTheHostForNothing(t *testing.T) {
 		Identity: identity.Bearer(nobodyComes, identity.NamesUsers())},
 		debugtools.Toolset(debugtools.New(debugtools.Options{})))
 	for role, want := range map[string][]string{"Admin": debug, "Manager": nil} {
-		p := access.Principal{Subject: "bea", User: "bea7", Role: role}
+		p := access.Principal{Subject: "bea", User: "bea7", Roles: []string{role}}
 		if got := mcptest.Tools(t, mcptest.Pipe(t, s, p, "")); !slices.Equal(got, want) {
 			t.Errorf("%s: %v", role, got)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -28,14 +28,14 @@ const (
 func Toolset(inspector *Inspector) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/runtime/debugtools",
-		Manifest: "sha256:4fc8a1529db99dce2f732b17e01439206a958f97cf9b6ea0293449cb4ec9fcd9",
+		Manifest: "sha256:4cb6863edbc2fa068afd7a5c5e8659b9222cc53047abf94c68a349549e5edcf2",
 		Server:   toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolGetHTTPHeaders, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
-				{Tool: ToolGetServerInfo, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
-				{Tool: ToolGetUserClaims, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
-				{Tool: ToolPrintEnv, MinRole: access.Highest, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolGetHTTPHeaders, MinRole: []string{"highest"}, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolGetServerInfo, MinRole: []string{"highest"}, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolGetUserClaims, MinRole: []string{"highest"}, Permission: access.NoPermission(), Denial: access.Conceal},
+				{Tool: ToolPrintEnv, MinRole: []string{"highest"}, Permission: access.NoPermission(), Denial: access.Conceal},
 			},
 		},
 		Receivers: []any{inspector},

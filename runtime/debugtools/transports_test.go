@@ -193,7 +193,7 @@ func TestEmptyCredentialHeaderIsShownAsEmpty(t *testing.T) {
 func TestDebugToolsAreReadOnlyAndTakeNoArguments(t *testing.T) {
 	session := new(wire).pipe(t, newServer(t, runtime.Options{Identity: passing(nil)},
 		debugtools.Toolset(debugtools.New(debugtools.Options{}))),
-		access.Principal{Subject: "ada", Role: "Admin"}, "")
+		access.Principal{Subject: "ada", Roles: []string{"Admin"}}, "")
 	var listed []string
 	for tool, err := range session.Tools(t.Context(), nil) {
 		if err != nil {
@@ -309,7 +309,7 @@ func TestClaimsAreThePrincipalsWhereTheSourcePassesNoneOn(t *testing.T) {
 	expires := time.Now().Add(time.Hour)
 	source := identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		if token == "bare" {
-			return identity.Identity{Principal: access.Principal{Subject: "bare", Role: "Boss"}},
+			return identity.Identity{Principal: access.Principal{Subject: "bare", Roles: []string{"Boss"}}},
 				nil
 		}
 		return identity.Identity{Principal: callers["demo-boss"], Expires: expires}, nil
@@ -318,13 +318,13 @@ func TestClaimsAreThePrincipalsWhereTheSourcePassesNoneOn(t *testing.T) {
 		debugtools.Toolset(inspector)))
 	for token, want := range map[string]map[string]any{
 		"full": {
-			"iss": "desk", "sub": "bea", "client_id": "cli", "username": "bea7", "role": "Boss",
+			"iss": "desk", "sub": "bea", "client_id": "cli", "username": "bea7", "roles": []any{"Boss"},
 			"scope": "read write", "groups": []any{"night"},
 			"orgs":  []any{map[string]any{"name": "acme", "standing": "owner"}},
 			"teams": []any{map[string]any{"name": mask, "standing": "lead"}},
 			"exp":   float64(expires.Unix()),
 		},
-		"bare": {"sub": "bare", "role": "Boss"},
+		"bare": {"sub": "bare", "roles": []any{"Boss"}},
 	} {
 		var user debugtools.UserClaims
 		call(t, new(wire).dial(t, endpoint, token, ""), debugtools.ToolGetUserClaims, &user)

@@ -29,20 +29,14 @@ var (
 	debug = []string{debugtools.ToolGetHTTPHeaders, debugtools.ToolGetServerInfo, debugtools.ToolGetUserClaims, debugtools.ToolPrintEnv}
 )
 
-const (
-	guest access.Role = iota + 1
-	clerk
-	boss
-)
-
 // callers are one of each kind, by token.
 var callers = map[string]access.Principal{
 	"":            {},
 	"demo-nobody": {Issuer: "desk", Subject: "noel"},
-	"demo-guest":  {Issuer: "desk", Subject: "gus", Role: "Guest"},
-	"demo-clerk":  {Issuer: "desk", Subject: "clara", Role: "Clerk"},
+	"demo-guest":  {Issuer: "desk", Subject: "gus", Roles: []string{"Guest"}},
+	"demo-clerk":  {Issuer: "desk", Subject: "clara", Roles: []string{"Clerk"}},
 	"demo-boss": {
-		Issuer: "desk", Subject: "bea", Client: "cli", User: "bea7", Role: "Boss", Scopes: []string{"read", "write"}, Groups: []string{"night"},
+		Issuer: "desk", Subject: "bea", Client: "cli", User: "bea7", Roles: []string{"Boss"}, Scopes: []string{"read", "write"}, Groups: []string{"night"},
 		Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}, Teams: []access.Membership{{Name: ghp, Standing: access.Lead}},
 	},
 }
@@ -52,8 +46,8 @@ func desk(inspector *debugtools.Inspector) toolset.Toolset {
 	done := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1.4.0"},
-		Table: access.Table{Roles: []string{"Guest", "Clerk", "Boss"}, Rules: []access.Rule{
-			{Tool: "book", MinRole: clerk}, {Tool: "close", MinRole: boss}, {Tool: "look", MinRole: guest}, {Tool: "whoami", Public: true},
+		Table: access.Table{Roles: [][]string{{"Guest", "Clerk", "Boss"}}, Rules: []access.Rule{
+			{Tool: "book", MinRole: []string{"Clerk"}}, {Tool: "close", MinRole: []string{"Boss"}}, {Tool: "look", MinRole: []string{"Guest"}}, {Tool: "whoami", Public: true},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "book", Input: `{"type":"object"}`, Call: done}, {Name: "close", Input: `{"type":"object"}`, Call: done}, {Name: "look", Input: `{"type":"object"}`, Call: done},

@@ -19,7 +19,7 @@ func ExampleBearer() {
 			return identity.Identity{}, identity.ErrInvalidToken
 		}
 		return identity.Identity{Principal: access.Principal{
-			Issuer: "shop", Subject: user, Role: "Member"}}, nil
+			Issuer: "shop", Subject: user, Roles: []string{"Member"}}}, nil
 	})
 
 	request, _ := http.NewRequest(http.MethodPost, "http://shop.example/mcp", nil)
@@ -28,14 +28,14 @@ func ExampleBearer() {
 
 	request.Header.Set("Authorization", "Bearer 4f6c1b")
 	id, err := source.Identify(request)
-	fmt.Println(id.Principal.Subject, id.Principal.Role, err)
+	fmt.Println(id.Principal.Subject, id.Principal.Roles, err)
 
 	request.Header.Set("Authorization", "Bearer other")
 	_, err = source.Identify(request)
 	fmt.Println(errors.Is(err, identity.ErrInvalidToken))
 	// Output:
 	// true
-	// mel Member <nil>
+	// mel [Member] <nil>
 	// true
 }
 
@@ -43,7 +43,7 @@ func ExampleBearer() {
 func ExampleStatic() {
 	source := identity.Static(map[string]access.Principal{
 		"sha256:b780ec04f0ac941421b556e74f31ff207f799c4ad119ea0178a81054b373b34b": {
-			Subject: "ci", Client: "ci", Role: "Viewer"}, // a client itself
+			Subject: "ci", Client: "ci", Roles: []string{"Viewer"}}, // a client itself
 	})
 
 	request, _ := http.NewRequest(http.MethodPost, "http://shop.example/mcp", nil)

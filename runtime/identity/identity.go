@@ -18,11 +18,9 @@ import (
 // Identity is a verified caller.
 type Identity struct {
 	// Principal is the caller. An identity with an empty Subject is refused. So is one whose Issuer,
-	// Subject or Client is not UTF-8 or has a control character.
+	// Subject or Client is not UTF-8 or has a control character. The server removes roles that its
+	// hierarchy does not have.
 	Principal access.Principal
-	// Roles are further role names of the caller. The highest of these and of Principal.Role in the
-	// server's hierarchy becomes the caller's role. Unknown names count as nothing.
-	Roles []string
 	// ClientItself reports that the credential is an OAuth client's own, from the client credentials
 	// grant (RFC 6749, section 4.4), and acts for nobody else. runtime.Options.Host.ServiceUsers
 	// applies to such callers, and to others only with Delegated. A source that does not know leaves
@@ -62,12 +60,16 @@ func OfClientItself(p access.Principal) bool { return p.Client != "" && p.Subjec
 // no longer waits. It must not read the body.
 //
 // Identify is called again with the request of a stream that is open, at each
-// runtime.Options.Host.Recheck. ErrInvalidToken ends the stream. Another role, or other
-// scopes, count from then on. While the source returns any other error, nothing is sent. A
+// runtime.Options.Host.Recheck. ErrInvalidToken ends the stream. Other roles and
+// scopes count from then on. While the source returns any other error, nothing is sent. A
 // credential that is valid for one request alone ends each stream at the first check.
 //
 // The other interfaces of this package are optional: runtime.New checks whether a source has their
-// methods too.
+// methods too. A source that maps names in credentials to roles of the server may have the method
+// MappedRoles() []string. runtime.New looks for these roles in the hierarchy, so that a misspelt
+// role is an error at start. A source whose issuers may let clients register themselves may have
+// the method OnRegistration(report func(issuer, field string)). It calls report once it has found
+// that in the metadata of an issuer. With optional boundaries, the server then logs a warning.
 type Source interface {
 	// Identify returns the caller of a request, or an error as described for Source.
 	Identify(r *http.Request) (Identity, error)
@@ -118,13 +120,6 @@ type IssuerLister interface {
 	// Issuers returns them. runtime.New compares the issuers of Options.Host.ServiceUsers with them,
 	// so that a misspelt issuer is an error at start.
 	Issuers() []string
-}
-
-// RoleMapper is a [Source] whose settings map names in credentials to roles of the server.
-type RoleMapper interface {
-	// MappedRoles returns the roles of the mapping. runtime.New looks for them in the hierarchy, so
-	// that a misspelt role is an error at start.
-	MappedRoles() []string
 }
 
 // ResourceDescriber is a [Source] whose credentials come from authorization servers that a client

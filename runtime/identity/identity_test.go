@@ -79,7 +79,7 @@ func TestBearerPassesTheRequestsContextAndTheVerifiersError(t *testing.T) {
 
 func TestStaticKnowsTokensByTheirHashes(t *testing.T) {
 	source := identity.Static(map[string]access.Principal{
-		identity.HashToken("one"): {Subject: "ada", Role: "Admin", Scopes: []string{"s"}},
+		identity.HashToken("one"): {Subject: "ada", Roles: []string{"Admin"}, Scopes: []string{"s"}},
 		identity.HashToken("two"): {Subject: "bob"},
 	})
 	for _, test := range []struct {
@@ -142,7 +142,7 @@ func TestSourcesThatCannotWorkSayWhy(t *testing.T) {
 		"a hash without its prefix":  {identity.Static(map[string]access.Principal{hash[7:]: {Subject: "ada"}}), "not a token hash"},
 		"a hash cut short":           {identity.Static(map[string]access.Principal{hash[:20]: {Subject: "ada"}}), "not a token hash"},
 		"a hash in capitals":         {identity.Static(map[string]access.Principal{"sha256:" + strings.ToUpper(hash[7:]): {Subject: "ada"}}), "not a token hash"},
-		"a principal without a name": {identity.Static(map[string]access.Principal{hash: {Role: "Admin"}}), "has no Subject"},
+		"a principal without a name": {identity.Static(map[string]access.Principal{hash: {Roles: []string{"Admin"}}}), "has no Subject"},
 		"a good map":                 {identity.Static(map[string]access.Principal{hash: {Subject: "ada"}}), ""},
 		"an empty map":               {identity.Static(nil), ""},
 		"a verifier":                 {identity.Bearer(func(context.Context, string) (identity.Identity, error) { return identity.Identity{}, nil }), ""},

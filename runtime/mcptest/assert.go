@@ -32,9 +32,11 @@ const Update = "MCPTEST_UPDATE"
 
 // AssertMatrix compares the rules of a toolset with a golden file: a row for each tool, prompt,
 // resource and ruled value, and a column for an anonymous caller, one without a role, and each
-// role. All but the first hold the scopes of the row, which stand beside it with the host's
-// permission and the denial mode. The rules are the compiled ones, narrowing by Only and Without
-// included; permissions of a host are not read.
+// role, those of the main chain first. All but the first hold the scopes of the row, which stand
+// beside it with the host's permission and the denial mode; alternatives of scopes are apart by |.
+// If the roles are more than one chain, a further column has the smallest sets of roles that open
+// the row only together, as in "Manager+Auditor". The rules are the compiled ones, narrowing by
+// Only and Without included; permissions of a host are not read.
 func AssertMatrix(t testing.TB, set toolset.Toolset, golden string) {
 	t.Helper()
 	got, err := matrix(set)
@@ -70,8 +72,12 @@ func matrix(set toolset.Toolset) ([]byte, error) {
 	callers := []access.Principal{{}, {Subject: "caller"}}
 	head := []string{"kind", "name", "anonymous", "no role"}
 	for _, role := range table.Hierarchy() {
-		callers = append(callers, access.Principal{Subject: "caller", Role: role})
+		callers = append(callers, access.Principal{Subject: "caller", Roles: []string{role}})
 		head = append(head, role)
+	}
+	several := len(table.Roles) > 1
+	if several {
+		head = append(head, "roles together")
 	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -82,10 +88,17 @@ func matrix(set toolset.Toolset) ([]byte, error) {
 			row := []string{k.String(), rule.Name()}
 			for _, c := range callers {
 				if !c.Anonymous() {
-					c.Scopes = rule.Scopes
+					c.Scopes = slices.Concat(rule.Alternatives()...)
 				}
 				row = append(row, map[bool]string{true: "yes", false: "-"}[rules.Decide(c,
 					rule.Name()).Allowed])
+			}
+			if several {
+				var sets []string
+				for _, roles := range rules.Together(rule.Name()) {
+					sets = append(sets, strings.Join(roles, "+"))
+				}
+				row = append(row, strings.Join(sets, " "))
 			}
 			permission, denial := "", ""
 			if rule.Permission != (access.Permission{}) {
@@ -94,7 +107,11 @@ func matrix(set toolset.Toolset) ([]byte, error) {
 			if rule.Denial != access.DenialDefault {
 				denial = rule.Denial.String()
 			}
-			row = append(row, strings.Join(rule.Scopes, " "), permission, denial)
+			var scopes []string
+			for _, alternative := range rule.Alternatives() {
+				scopes = append(scopes, strings.Join(alternative, " "))
+			}
+			row = append(row, strings.Join(scopes, " | "), permission, denial)
 			fmt.Fprintln(w, strings.Join(row, "\t"))
 		}
 	}

@@ -43,19 +43,19 @@ func office() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/office", Server: toolset.ServerInfo{Name: "office"},
 		Table: access.Table{
-			Roles: []string{"Guest", "Clerk"},
+			Roles: [][]string{{"Guest", "Clerk"}},
 			Rules: []access.Rule{
-				{Tool: "close", MinRole: 2, Denial: access.Forbid},
-				{Tool: "file", MinRole: 2, Permission: access.Permission{Action: "file"}},
+				{Tool: "close", MinRole: []string{"Clerk"}, Denial: access.Forbid},
+				{Tool: "file", MinRole: []string{"Clerk"}, Permission: access.Permission{Action: "file"}},
 				{Tool: "hello", Public: true},
 				{Tool: "post", Authenticated: true, Scopes: []string{"post"},
-					Denial: access.Challenge},
-				{Tool: "wait", MinRole: 1},
+					OrScopes: [][]string{{"all", "send"}}, Denial: access.Challenge},
+				{Tool: "wait", MinRole: []string{"Guest"}},
 			},
-			Prompts:   []access.Rule{{Prompt: "letter", MinRole: 2}},
+			Prompts:   []access.Rule{{Prompt: "letter", MinRole: []string{"Clerk"}}},
 			Resources: []access.Rule{{Resource: "office://rules", Authenticated: true}},
 			Values: []access.Rule{
-				{Tool: "hello", Argument: "mode", Value: "purge", MinRole: 2},
+				{Tool: "hello", Argument: "mode", Value: "purge", MinRole: []string{"Clerk"}},
 				{Tool: "hello", Argument: "mode", Value: "read", Public: true},
 			},
 		},
@@ -83,8 +83,8 @@ func officeServer(t *testing.T, source identity.Source, hosts ...string) *runtim
 }
 
 var (
-	guest = access.Principal{Subject: "gus", Role: "Guest"}
-	clerk = access.Principal{Subject: "cleo", Role: "Clerk"}
+	guest = access.Principal{Subject: "gus", Roles: []string{"Guest"}}
+	clerk = access.Principal{Subject: "cleo", Roles: []string{"Clerk"}}
 )
 
 func TestPrincipalsCallOverHTTPWithoutASocket(t *testing.T) {
@@ -133,12 +133,14 @@ func TestSessionsWithoutASocketWorkInABubbleOfSynctest(t *testing.T) {
 }
 
 func TestIdentities(t *testing.T) {
-	ids := mcptest.Roles("Guest", "Clerk")
-	ids["ada"] = access.Principal{Issuer: "i", Subject: "s", Role: "Clerk"}
+	ids := mcptest.Roles("Guest", "Clerk", "Guest+Clerk")
+	ids["ada"] = access.Principal{Issuer: "i", Subject: "s", Roles: []string{"Clerk"}}
 	for token, want := range map[string]access.Principal{
-		"Guest": {Issuer: "mcptest", Subject: "Guest", Role: "Guest"},
-		"Clerk": {Issuer: "mcptest", Subject: "Clerk", Role: "Clerk"},
-		"ada":   {Issuer: "i", Subject: "s", Role: "Clerk"},
+		"Guest": {Issuer: "mcptest", Subject: "Guest", Roles: []string{"Guest"}},
+		"Clerk": {Issuer: "mcptest", Subject: "Clerk", Roles: []string{"Clerk"}},
+		"Guest+Clerk": {Issuer: "mcptest", Subject: "Guest+Clerk",
+			Roles: []string{"Guest", "Clerk"}},
+		"ada": {Issuer: "i", Subject: "s", Roles: []string{"Clerk"}},
 	} {
 		r, _ := http.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -155,7 +157,7 @@ func TestIdentities(t *testing.T) {
 			t.Errorf("no token: %v", err)
 		}
 	}
-	if got := ids.Principals(); len(got) != 3 || !ids.NamesUsers() {
+	if got := ids.Principals(); len(got) != 4 || !ids.NamesUsers() {
 		t.Errorf("%v", got)
 	}
 	// A role that the server does not have is an error at start.
@@ -214,9 +216,24 @@ func TestMatrixIsComparedWithItsFile(t *testing.T) {
 		}
 	}
 	broken := toolset.NewToolset(toolset.Generated{Package: "p", Table: access.Table{
-		Roles: []string{"A", "A"}, Rules: []access.Rule{{Tool: "a"}}}})
+		Roles: [][]string{{"A", "A"}}, Rules: []access.Rule{{Tool: "a"}}}})
 	if f := run(t, func(f testing.TB) { mcptest.AssertMatrix(f, broken, path) }); !f.fatal {
 		t.Error("a table that does not compose has a matrix")
+	}
+}
+
+// A hierarchy of several chains has a column with the roles that open a row only together.
+func TestMatrixHasTheRolesThatOpenARowTogether(t *testing.T) {
+	set := toolset.NewToolset(toolset.Generated{Package: "p", Table: access.Table{
+		Roles: [][]string{{"Clerk", "Boss"}, {"Auditor"}, {"Night", "Boss"}},
+		Rules: []access.Rule{{Tool: "export", MinRole: []string{"Clerk", "Night"}},
+			{Tool: "look", MinRole: []string{"Clerk"}}},
+		Values: []access.Rule{
+			{Tool: "export", Argument: "of", Value: "pay", MinRole: []string{"Auditor"}},
+			{Tool: "export", Argument: "to", Value: "mail", MinRole: []string{"Clerk"}}}}})
+	golden := filepath.Join("testdata", "together.matrix")
+	if f := run(t, func(f testing.TB) { mcptest.AssertMatrix(f, set, golden) }); f.text != "" {
+		t.Error(f.text)
 	}
 }
 

@@ -21,8 +21,8 @@ func Example() {
 	test := func(t *testing.T) {
 		server, err := runtime.New(runtime.Options{
 			Identity: identity.Static(map[string]access.Principal{
-				identity.HashToken("viewer"): {Subject: "vera", Role: "Viewer"},
-				identity.HashToken("admin"):  {Subject: "ada", Role: "Admin"},
+				identity.HashToken("viewer"): {Subject: "vera", Roles: []string{"Viewer"}},
+				identity.HashToken("admin"):  {Subject: "ada", Roles: []string{"Admin"}},
 			}),
 		}, debugtools.Toolset(debugtools.New(debugtools.Options{})))
 		if err != nil {
@@ -34,7 +34,7 @@ func Example() {
 		if got := mcptest.Tools(t, viewer); len(got) != 0 {
 			t.Errorf("a viewer sees %q", got)
 		}
-		admin := mcptest.Pipe(t, server, access.Principal{Subject: "ada", Role: "Admin"}, "2025-11-25")
+		admin := mcptest.Pipe(t, server, access.Principal{Subject: "ada", Roles: []string{"Admin"}}, "2025-11-25")
 		if !slices.Contains(mcptest.Tools(t, admin), debugtools.ToolPrintEnv) {
 			t.Error("an admin does not see debug_print_env")
 		}
@@ -50,7 +50,7 @@ func ExampleAs() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		admin := mcptest.As(t, server, access.Principal{Subject: "ada", Role: "Admin"}, "")
+		admin := mcptest.As(t, server, access.Principal{Subject: "ada", Roles: []string{"Admin"}}, "")
 		if !slices.Contains(mcptest.Tools(t, admin), debugtools.ToolPrintEnv) {
 			t.Error("an admin does not see debug_print_env")
 		}
@@ -90,7 +90,7 @@ func ExampleAssertMatrix() {
 
 func ExampleAssertConcealed() {
 	test := func(t *testing.T, server *runtime.Server) {
-		viewer := access.Principal{Subject: "vera", Role: "Viewer"}
+		viewer := access.Principal{Subject: "vera", Roles: []string{"Viewer"}}
 		mcptest.AssertConcealed(t, server, viewer, debugtools.ToolPrintEnv)
 	}
 	_ = test
@@ -98,8 +98,8 @@ func ExampleAssertConcealed() {
 
 func ExampleAssertSameList() {
 	test := func(t *testing.T, server *runtime.Server) {
-		vera := access.Principal{Subject: "vera", Role: "Viewer"}
-		vito := access.Principal{Subject: "vito", Role: "Viewer"}
+		vera := access.Principal{Subject: "vera", Roles: []string{"Viewer"}}
+		vito := access.Principal{Subject: "vito", Roles: []string{"Viewer"}}
 		mcptest.AssertSameList(t, server, vera, vito)
 	}
 	_ = test
@@ -108,7 +108,7 @@ func ExampleAssertSameList() {
 // The token of each caller is the name of its role.
 func ExampleRoles() {
 	source := mcptest.Roles("Viewer", "Admin")
-	source["deploy"] = access.Principal{Subject: "ci", Client: "ci", Role: "Viewer"}
+	source["deploy"] = access.Principal{Subject: "ci", Client: "ci", Roles: []string{"Viewer"}}
 	fmt.Println(source.Principal("Viewer").Subject, source.Principal("deploy").Subject)
 	// Output: Viewer ci
 }

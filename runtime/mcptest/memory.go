@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -23,10 +24,11 @@ import (
 type Identities map[string]access.Principal
 
 // Roles returns Identities with one caller for each role. Its token is the name of the role.
+// "Manager+Auditor" is a caller with both roles.
 func Roles(roles ...string) Identities {
 	ids := Identities{}
 	for _, role := range roles {
-		ids[role] = access.Principal{Role: role}
+		ids[role] = access.Principal{Roles: strings.Split(role, "+")}
 	}
 	return ids
 }

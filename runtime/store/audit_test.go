@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -20,7 +21,7 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx, began := t.Context(), time.Now().Truncate(time.Millisecond)
 		by := audit.Event{
-			Issuer: "https://id.example", Principal: "ada", Client: "console", Role: "Admin",
+			Issuer: "https://id.example", Principal: "ada", Client: "console", Roles: []string{"Admin"},
 			RequestID: "r7",
 			// not for the caller to say
 			Type: audit.ToolCalled, Status: audit.Failed, Failure: audit.Denied, Action: "nothing",
@@ -37,7 +38,10 @@ func TestEveryChangeIsRecordedWithWhoAskedForIt(t *testing.T) {
 		catalog := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, by))
 		must(s.UpdateCatalog(ctx, store.Global, catalog.ID, 1, store.CatalogPatch{}, by))
 		must(s.AddEntry(ctx, store.Global, catalog.ID, "tool", "", by))
+		bound := must(s.CreateBound(ctx, dnsAgent, boundary.Boundary{Items: []string{"tool:a"}}, by))
+		must(s.UpdateBound(ctx, bound.ID, 1, boundary.Boundary{Blocked: true}, by))
 		for _, err := range []error{
+			s.DeleteBound(ctx, bound.ID, 2, by),
 			s.RemoveEntry(ctx, store.Global, catalog.ID, "tool", by),
 			s.SwitchTool(ctx, "tool", true, by), s.SwitchTool(ctx, "tool", false, by),
 			s.DeleteCatalog(ctx, store.Global, catalog.ID, 0, by),
@@ -71,13 +75,16 @@ update member: member %[3]d of team %[2]d: "bob" of issuer "" as member → lead
 create catalog: catalog %[4]d "kit", global
 update catalog: catalog %[4]d "kit", global
 create entry: entry tool of catalog %[4]d
+create boundary: boundary %[5]d of client "dns-agent" of issuer "https://id.example", with the item "tool:a"
+update boundary: boundary %[5]d of client "dns-agent" of issuer "https://id.example", without the item "tool:a", blocked
+delete boundary: boundary %[5]d of client "dns-agent" of issuer "https://id.example", blocked
 delete entry: entry tool of catalog %[4]d
 switch tool off: tool tool
 switch tool on: tool tool
 delete catalog: catalog %[4]d "kit", global, with 0 entries
 delete member: member %[3]d of team %[2]d: "bob" of issuer "" as lead
 delete team: team %[2]d "other" of organization %[1]d, with 0 members and 0 catalogs
-delete organization: organization %[1]d "other", with 0 teams, 0 members and 0 catalogs`, org.ID, team.ID, member.ID, catalog.ID)
+delete organization: organization %[1]d "other", with 0 teams, 0 members and 0 catalogs`, org.ID, team.ID, member.ID, catalog.ID, bound.ID)
 		if got := strings.Join(did, "\n"); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
@@ -101,6 +108,9 @@ func TestChangeThatCannotBeRecordedDoesNotHappen(t *testing.T) {
 		if err := s.SwitchTool(t.Context(), "tool", true, ada); err == nil {
 			t.Error("switched")
 		}
+		if _, err := s.CreateBound(t.Context(), dnsAgent, boundary.Boundary{}, ada); err == nil {
+			t.Error("bounded")
+		}
 		if err := s.Audit().Record(t.Context(), ada); err == nil {
 			t.Error("recorded")
 		}
@@ -109,6 +119,9 @@ func TestChangeThatCannotBeRecordedDoesNotHappen(t *testing.T) {
 		}
 		if got := must(s.ToolsOff(t.Context())); len(got) != 0 {
 			t.Error(got)
+		}
+		if got := must(s.AllBounds(t.Context())); len(got) != 0 {
+			t.Errorf("%+v", got)
 		}
 		if got := column(t, raw(t, url), "SELECT revision FROM store_revision"); got[0] != "0" {
 			t.Error(got)
@@ -125,7 +138,7 @@ func TestSinkKeepsEventsAsTheyAre(t *testing.T) {
 			e := audit.Event{
 				Time: time.Date(2026, 5, 4, 3, 2, 1, 123456789, time.UTC), Type: audit.ToolCalled,
 				RequestID: fmt.Sprint(i),
-				Issuer:    odd, Principal: odd, Client: odd, Role: odd, Tool: odd, Missing: odd,
+				Issuer:    odd, Principal: odd, Client: odd, Roles: []string{odd}, Tool: odd, Missing: odd,
 				Status: audit.Success, Milliseconds: 1.5,
 				Arguments: []audit.Argument{{
 					Name: odd, Bytes: 3, Digest: audit.DigestOf([]byte(odd))}},

@@ -164,6 +164,27 @@ func (s *Store) ActiveCatalogs(ctx context.Context, name string, among ...Scope)
 	return every(ctx, s, s.prepared, "resolve catalog", q, catalogs.read)
 }
 
+// GlobalTools returns the tools of all active catalogs of [Global], by the ids of the catalogs.
+func (s *Store) GlobalTools(ctx context.Context) (map[int64][]string, error) {
+	tools := map[int64][]string{}
+	_, err := every(ctx, s, s.prepared, "read the global catalogs", stmt(
+		`SELECT c.id, COALESCE(e.tool_name, '') FROM tool_catalogs c LEFT JOIN tool_catalog_entries e `+
+			`ON e.catalog_id = c.id WHERE c.org_id IS NULL AND c.team_id IS NULL AND c.is_active = ? `+
+			`ORDER BY c.id, e.tool_name`, true),
+		func(row scanner) (none struct{}, err error) {
+			var id int64
+			var tool string
+			if err = row.Scan(&id, &tool); err != nil {
+				return none, err
+			}
+			if tools[id] = append(tools[id], tool); tool == "" { // it has no entries
+				tools[id] = tools[id][:0]
+			}
+			return none, nil
+		})
+	return only(tools, err)
+}
+
 // Entry is a tool's name in a catalog. The store does not check that the tool exists.
 type Entry struct {
 	ID      int64

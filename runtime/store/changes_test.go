@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -62,7 +63,10 @@ func TestEveryChangeIsSentInOrder(t *testing.T) {
 		if _, err := s.CreateCatalog(ctx, in, "kit", "", true, ada); err == nil {
 			t.Fatal("made twice")
 		}
+		bound := must(s.CreateBound(ctx, dnsAgent, boundary.Boundary{}, ada))
+		must(s.UpdateBound(ctx, bound.ID, 1, boundary.Boundary{}, ada))
 		for _, err := range []error{
+			s.DeleteBound(ctx, bound.ID, 0, ada),
 			s.SwitchTool(ctx, "tool", true, ada), s.DeleteCatalog(ctx, store.Anywhere, catalog.ID,
 				0, ada), s.RemoveMember(ctx, store.Anywhere, member.ID, 0, ada),
 			s.DeleteTeam(ctx, store.Anywhere, team.ID, 0, ada), s.DeleteOrg(ctx, org.ID, 0, ada),
@@ -71,10 +75,10 @@ func TestEveryChangeIsSentInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		whole, part, bob, kit, tool := storechange.Org, storechange.Team, storechange.Member,
-			storechange.Catalog, storechange.Entry
+		whole, part, bob, kit, tool, bot := storechange.Org, storechange.Team, storechange.Member,
+			storechange.Catalog, storechange.Entry, storechange.Boundary
 		for i, want := range []storechange.Kind{whole, whole, part, part, bob, bob, kit, kit, tool, tool,
-			storechange.Tool, kit, bob, part, whole} {
+			bot, bot, bot, storechange.Tool, kit, bob, part, whole} {
 			if got := next(t, changes); got != (storechange.Change{Kind: want, Revision: int64(i + 1)}) {
 				t.Errorf("%+v, want %s as the %dth", got, want, i+1)
 			}
@@ -274,6 +278,23 @@ func TestKindThatIsForgedForAChangeToComeHidesNothing(t *testing.T) {
 	}
 	must(db.Exec(`SELECT pg_notify('mcpgen_' || md5('public'), '{"kind":"tool","revision":1}')`))
 	if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestKindOfALaterVersionMeansEverything has a change by a process of a later version, of a kind
+// that this one does not know.
+func TestKindOfALaterVersionMeansEverything(t *testing.T) {
+	db := testdb.PostgreSQL(t)
+	s := open(t, postgresURL(db, db.User))
+	changes := follow(t, s)
+	must(db.Exec(`WITH change AS (UPDATE store_revision SET revision = 1 RETURNING 1)
+		SELECT pg_notify('mcpgen_' || md5('public'), '{"kind":"later","revision":1}') FROM change`))
+	if c := next(t, changes); c != (storechange.Change{Kind: storechange.Everything, Revision: 1}) {
+		t.Errorf("%+v", c)
+	}
+	must(s.CreateBound(t.Context(), dnsAgent, boundary.Boundary{}, ada))
+	if c := next(t, changes); c != (storechange.Change{Kind: storechange.Boundary, Revision: 2}) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -47,6 +48,13 @@ func writeUntilKilled(ctx context.Context, url string) error {
 					line.Lock()
 					fmt.Println("granted", name)
 					line.Unlock()
+					_, err = s.CreateBound(ctx, boundary.Party{Client: name},
+						boundary.Boundary{Items: []string{"tool:a"}}, ada)
+				}
+				if err == nil {
+					line.Lock()
+					fmt.Println("bounded", name)
+					line.Unlock()
 				} else {
 					errs <- err
 					return
@@ -77,6 +85,9 @@ func crash(t *testing.T, url string) {
 	}
 	for _, g := range must(before.Grants(t.Context(), grant.Filter{})) {
 		must(before.RevokeGrants(t.Context(), grant.Revocation{Client: g.Client, Type: g.Type}, ada))
+	}
+	for _, b := range must(before.AllBounds(t.Context())) {
+		must(0, before.DeleteBound(t.Context(), b.ID, 0, ada))
 	}
 	events := len(trail(t, before))
 
@@ -118,6 +129,13 @@ func crash(t *testing.T, url string) {
 		if changes += len(granted); len(granted) > 0 {
 			delete(acknowledged, "granted "+catalog.Name)
 		}
+	}
+	for _, b := range must(s.AllBounds(t.Context())) {
+		changes++
+		if !slices.Equal(b.Boundary.Items, []string{"tool:a"}) {
+			t.Errorf("%+v", b)
+		}
+		delete(acknowledged, "bounded "+b.Party.Client)
 	}
 	if len(acknowledged) != 0 {
 		t.Errorf("lost: %v", acknowledged)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -105,6 +106,14 @@ func TestDatabaseItselfAdmitsNoDuplicatesAndNoOrphans(t *testing.T) {
 			`INSERT INTO organizations (name, created_at, updated_at) VALUES ('', NOW, NOW)`,
 			`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (1, 'lab', NOW, NOW)`,
 			`INSERT INTO teams (org_id, name, created_at, updated_at) VALUES (7, 'lab', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', 'bot', '', '', '{}', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', '', '', '', '{}', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', 'a', '', 'a', '{}', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', '*', 'bob', '', '{}', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', '', 'bob', 'a', '{}', NOW, NOW)`,
+			`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', 'a', '', '', '[]', NOW, NOW)`,
+			`INSERT INTO seen_clients (issuer, client, first_at, last_at) VALUES ('', 'seen', NOW, NOW)`,
+			`INSERT INTO seen_clients (issuer, client, first_at, last_at) VALUES ('', '', NOW, NOW)`,
 			`INSERT INTO store_revision (id, revision) VALUES (2, 0)`,
 			`UPDATE audit_events SET status = 'denied'`, `DELETE FROM audit_events`,
 		} {
@@ -303,6 +312,7 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 		team := must(s.CreateTeam(ctx, org.ID, "team", ada))
 		member := must(s.AddMember(ctx, store.InTeam(team.ID), "", "bob", access.Member, ada))
 		catalog := must(s.CreateCatalog(ctx, store.InTeam(team.ID), "kit", "", true, ada))
+		bound := must(s.CreateBound(ctx, dnsAgent, boundary.Boundary{}, ada))
 		for name, edit := range map[string]func(version int64, i int) (int64, error){
 			"org": func(version int64, i int) (int64, error) {
 				o, err := s.RenameOrg(ctx, org.ID, version, fmt.Sprint("org ", i), ada)
@@ -319,6 +329,10 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 			"catalog": func(version int64, i int) (int64, error) {
 				text := fmt.Sprint(i)
 				o, err := s.UpdateCatalog(ctx, store.InTeam(team.ID), catalog.ID, version, store.CatalogPatch{Description: &text}, ada)
+				return o.Version, err
+			},
+			"boundary": func(version int64, i int) (int64, error) {
+				o, err := s.UpdateBound(ctx, bound.ID, version, boundary.Boundary{Blocked: i == 0}, ada)
 				return o.Version, err
 			},
 		} {
@@ -347,10 +361,11 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 			}
 		}
 		for name, remove := range map[string]func(version int64) error{
-			"org":     func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
-			"team":    func(version int64) error { return s.DeleteTeam(ctx, store.Anywhere, team.ID, version, ada) },
-			"member":  func(version int64) error { return s.RemoveMember(ctx, store.Anywhere, member.ID, version, ada) },
-			"catalog": func(version int64) error { return s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, version, ada) },
+			"org":      func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
+			"team":     func(version int64) error { return s.DeleteTeam(ctx, store.Anywhere, team.ID, version, ada) },
+			"member":   func(version int64) error { return s.RemoveMember(ctx, store.Anywhere, member.ID, version, ada) },
+			"catalog":  func(version int64) error { return s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, version, ada) },
+			"boundary": func(version int64) error { return s.DeleteBound(ctx, bound.ID, version, ada) },
 		} {
 			if err := remove(5); !errors.Is(err, store.ErrConflict) {
 				t.Errorf("%s: %v", name, err)
@@ -463,20 +478,20 @@ func TestScopesOfNamesAreFoundInTheirOrganizations(t *testing.T) {
 		ta, tb := must(s.CreateTeam(ctx, a.ID, "t", ada)), must(s.CreateTeam(ctx, b.ID, "t", ada))
 		inA, inB, inTA, inTB := store.InOrg(a.ID), store.InOrg(b.ID), store.InTeam(ta.ID), store.InTeam(tb.ID)
 		type orgs = map[string]store.Scope
-		type teams = map[store.TeamName]store.Scope
-		ofA, ofB := store.TeamName{Org: "a", Team: "t"}, store.TeamName{Org: "b", Team: "t"}
+		type teams = map[[2]string]store.Scope
+		ofA, ofB := [2]string{"a", "t"}, [2]string{"b", "t"}
 		for _, c := range []struct {
 			orgs      []string
-			teams     []store.TeamName
+			teams     [][2]string
 			wantOrgs  orgs
 			wantTeams teams
 		}{
-			{nil, nil, nil, nil}, {nil, []store.TeamName{ofA}, nil, nil}, {[]string{"no", "A"}, []store.TeamName{ofA}, nil, nil},
-			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, []store.TeamName{{Org: "a", Team: "T"}, {Org: "a", Team: "u"}, {Org: "A", Team: "t"}}, orgs{"a": inA}, nil},
-			{[]string{"a", "no"}, []store.TeamName{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
-			{[]string{"b", "b"}, []store.TeamName{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
-			{[]string{"b", "a"}, []store.TeamName{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
-			{[]string{"b", "a"}, []store.TeamName{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
+			{nil, nil, nil, nil}, {nil, [][2]string{ofA}, nil, nil}, {[]string{"no", "A"}, [][2]string{ofA}, nil, nil},
+			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, [][2]string{{"a", "T"}, {"a", "u"}, {"A", "t"}}, orgs{"a": inA}, nil},
+			{[]string{"a", "no"}, [][2]string{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
+			{[]string{"b", "b"}, [][2]string{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, [][2]string{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
+			{[]string{"b", "a"}, [][2]string{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
 		} {
 			gotOrgs, gotTeams, err := s.ScopesNamed(ctx, c.orgs, c.teams)
 			if !maps.Equal(gotOrgs, c.wantOrgs) || !maps.Equal(gotTeams, c.wantTeams) || err != nil {
@@ -522,6 +537,14 @@ func TestClosedStoreAnswersWithAnError(t *testing.T) {
 		add(nil, s.SwitchTool(ctx, name, true, ada))
 		add(s.ToolsOff(ctx))
 		list(s.Switches(ctx, store.Page[string]{}))
+		add(s.CreateBound(ctx, dnsAgent, boundary.Boundary{}, ada))
+		add(s.UpdateBound(ctx, 1, 1, boundary.Boundary{}, ada))
+		add(nil, s.DeleteBound(ctx, 1, 0, ada))
+		add(s.Bound(ctx, 1))
+		list(s.Bounds(ctx, store.Page[int64]{}))
+		add(s.AllBounds(ctx))
+		add(nil, s.SawClients(ctx, []store.SeenClient{{Client: name}}))
+		list(s.SeenClients(ctx, store.Page[int64]{}))
 		add(s.EntryCounts(ctx, []int64{1}))
 		add(s.Revision(ctx))
 		list(s.Events(ctx, store.Page[int64]{}))

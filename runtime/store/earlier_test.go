@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,9 @@ func TestRecordsOfAnEarlierVersionAreFoundWithNewOnes(t *testing.T) {
 			for _, r := range searched(t, s, test.f, 2) {
 				got = append(got, r.RequestID)
 				f := test.f
+				if old := r.RequestID[0] == 'r' && r.Principal != ""; old != slices.Equal(r.Roles, []string{"Member"}) {
+					t.Errorf("%s has the roles %q", r.RequestID, r.Roles)
+				}
 				if f.Type != "" && r.Type != f.Type || f.Status != "" && r.Status != f.Status ||
 					f.Failure != "" && r.Failure != f.Failure {
 					t.Errorf("%+v: %+v", f, r.Event)

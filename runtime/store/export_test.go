@@ -13,7 +13,9 @@ import (
 func (s *Store) Hasten(every time.Duration) { s.quiet, s.pause = every, every }
 
 // Limit makes every limit of how many are kept another one, and that of global catalogs one more.
-func (s *Store) Limit(most int) { s.limits = limits{most, most, most + 1, most, most, most, most} }
+func (s *Store) Limit(most int) {
+	s.limits = limits{most, most, most + 1, most, most, most, most, most + 1, most}
+}
 
 // ReadAtMost makes a page of a search read so many entries, and an export sort so many ids.
 func (s *Store) ReadAtMost(n int) { s.searching, s.sorting = n, n }

@@ -112,7 +112,7 @@ func TestFailuresOfTheDatabaseAreReportedAsThat(t *testing.T) {
 		add(s.CreateTeam(ctx, org.ID, "lab", ada))
 		add(s.AddMember(ctx, store.InOrg(org.ID), "", "bob", access.Member, ada))
 		add(s.Memberships(ctx, "", "bob"))
-		_, _, named := s.ScopesNamed(ctx, []string{"acme"}, []store.TeamName{{Org: "acme", Team: "lab"}})
+		_, _, named := s.ScopesNamed(ctx, []string{"acme"}, [][2]string{{"acme", "lab"}})
 		add(nil, named)
 		add(s.AddEntry(ctx, store.Global, kit.ID, "tool", "", ada))
 		add(nil, s.RemoveEntry(ctx, store.Global, kit.ID, "tool", ada))

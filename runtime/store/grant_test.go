@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 	opened(t, func(t *testing.T, s *store.Store) {
 		ctx, until := t.Context(), time.Date(2126, 3, 4, 12, 0, 0, 0, time.UTC)
 		by := audit.Event{Principal: "ada", Issuer: "https://id.example", RequestID: "r7",
-			Role: "Admin"}
+			Roles: []string{"Admin"}}
 		x := grant.Grant{Permission: readA, Issuer: "i", Client: "x", By: "ada",
 			Reason: `it "needs" it`, Expires: until}
 		did := func(_ any, err error) {
@@ -58,7 +59,7 @@ func TestEachChangeOfGrantsIsRecordedWithWhatItWas(t *testing.T) {
 		for _, r := range trail(t, s) {
 			if r.Type != audit.Changed || r.Status != audit.Success ||
 				r.Principal != by.Principal || r.Issuer != by.Issuer ||
-				r.RequestID != by.RequestID || r.Role != by.Role {
+				r.RequestID != by.RequestID || !slices.Equal(r.Roles, by.Roles) {
 				t.Errorf("%+v", r)
 			}
 			got = append(got, r.Action+": "+r.Object)

@@ -102,6 +102,10 @@ var rowsOf = [][][2]string{
 		`SELECT uri FROM resource_updates`}},
 	9:  {{`INSERT INTO tasks (id, issuer, subject, client, expires_at, record) VALUES ('t', '', 'bob', '', NOW, '{}')`, `SELECT subject FROM tasks`}},
 	10: {}, // indexes
+	11: {
+		{`INSERT INTO boundaries (issuer, client, subject, actor, boundary, created_at, updated_at) VALUES ('', 'bot', '', '', '{}', NOW, NOW)`, `SELECT client FROM boundaries`},
+		{`INSERT INTO seen_clients (issuer, client, first_at, last_at) VALUES ('', 'seen', NOW, NOW)`, `SELECT client FROM seen_clients`},
+	},
 }
 
 var newest = int64(len(rowsOf) - 1)
@@ -228,7 +232,7 @@ func TestProcessesThatMigrateAtOnceDoSoOnce(t *testing.T) {
 		}
 		db := raw(t, url)
 		if got := column(t, db, `SELECT version_id FROM store_version ORDER BY id`); strings.Join(
-			got, " ") != "0 1 2 3 4 5 6 7 8 9 10" {
+			got, " ") != "0 1 2 3 4 5 6 7 8 9 10 11" {
 			t.Error(got)
 		}
 		if got := column(t, db, `SELECT name FROM organizations`); len(got) != len(children) {

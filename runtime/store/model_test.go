@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -23,6 +25,7 @@ type model struct {
 	catalogs map[int64]store.Catalog
 	entries  map[int64]map[string]string
 	off      map[string]bool
+	bounds   map[int64]store.Bound
 	changes  int // that were acknowledged
 	steps    int
 	given    map[string]int64 // the highest id of each kind
@@ -103,17 +106,28 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 		for _, name := range must(s.ToolsOff(ctx)) {
 			must(0, s.SwitchTool(ctx, name, false, ada))
 		}
+		for _, b := range must(s.AllBounds(ctx)) {
+			must(0, s.DeleteBound(ctx, b.ID, 0, ada))
+		}
 	}
 	clear()
 	m := &model{
 		orgs: map[int64]store.Org{}, teams: map[int64]store.Team{}, members: map[int64]store.Membership{}, catalogs: map[int64]store.Catalog{},
-		entries: map[int64]map[string]string{}, off: map[string]bool{}, given: map[string]int64{},
+		entries: map[int64]map[string]string{}, off: map[string]bool{}, given: map[string]int64{}, bounds: map[int64]store.Bound{},
 	}
 	before := must(s.Revision(t.Context())).Number
 	name := rapid.SampledFrom([]string{"a", "b", "A"})
 	tool := rapid.SampledFrom([]string{"t1", "t2", "T1"})
 	standing := rapid.SampledFrom([]access.Standing{access.Owner, access.Admin, access.Lead, access.Member})
 	version := rapid.Int64Range(1, 3)
+	limits := rapid.Custom(func(r *rapid.T) boundary.Boundary {
+		until := time.UnixMicro(rapid.Int64Range(-1, 1).Draw(r, "until")).UTC()
+		return boundary.Boundary{
+			Roles:    rapid.SampledFrom([][]string{nil, {"*"}, {"A", "B"}}).Draw(r, "roles"),
+			Items:    rapid.SampledFrom([][]string{nil, {"*"}, {"tool:a b=c", "prompt:d"}}).Draw(r, "items"),
+			ReadOnly: rapid.Bool().Draw(r, "readonly"), Blocked: rapid.Bool().Draw(r, "blocked"),
+			Until: rapid.SampledFrom([]time.Time{{}, until}).Draw(r, "ends")}
+	})
 	any := rapid.Int64Range(0, 2) // 0 is whichever
 	answered := func(err, want error) bool {
 		if !errors.Is(err, want) || (err == nil) != (want == nil) {
@@ -266,6 +280,37 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 				m.off[tool] = off
 			}
 		},
+		"create boundary": func(r *rapid.T) {
+			p, limits := boundary.Party{Client: name.Draw(r, "client"),
+				Subject: rapid.SampledFrom([]string{"", "a"}).Draw(r, "subject")}, limits.Draw(r, "limits")
+			b, err := s.CreateBound(ctx, p, limits, ada)
+			taken := slices.ContainsFunc(slices.Collect(maps.Values(m.bounds)),
+				func(b store.Bound) bool { return b.Party == p })
+			if answered(err, wantError(true, false, taken)) {
+				fresh("boundary", b.ID)
+				limits.Where = fmt.Sprint("boundary ", b.ID)
+				m.bounds[b.ID] = store.Bound{ID: b.ID, Version: 1, Party: p, Boundary: limits,
+					Created: b.Created, Updated: b.Created}
+			}
+		},
+		"update boundary": func(r *rapid.T) {
+			id, version, limits := id(r, m.bounds), version.Draw(r, "version"), limits.Draw(r, "limits")
+			b, err := s.UpdateBound(ctx, id, version, limits, ada)
+			old, found := m.bounds[id]
+			if answered(err, wantError(found, old.Version != version, false)) {
+				limits.Where = old.Boundary.Where
+				old.Boundary, old.Version, old.Updated = limits, version+1, b.Updated
+				m.bounds[id] = old
+			}
+		},
+		"delete boundary": func(r *rapid.T) {
+			id, version := id(r, m.bounds), any.Draw(r, "version")
+			err := s.DeleteBound(ctx, id, version, ada)
+			old, found := m.bounds[id]
+			if answered(err, wantError(found, version != 0 && old.Version != version, false)) {
+				delete(m.bounds, id)
+			}
+		},
 		"resolve": func(r *rapid.T) {
 			name, among := name.Draw(r, "name"), []store.Scope{m.scope(r), m.scope(r)}
 			want := map[int64]bool{}
@@ -328,6 +373,12 @@ func compare(r *rapid.T, t *testing.T, s *store.Store, m *model) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.catalogs)) {
 		put(&want, m.catalogs[id], slices.Sorted(maps.Keys(m.entries[id])))
+	}
+	for _, b := range must(s.AllBounds(ctx)) {
+		put(&got, b)
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.bounds)) {
+		put(&want, m.bounds[id])
 	}
 	put(&got, must(s.ToolsOff(ctx)))
 	var off []string

@@ -232,7 +232,7 @@ func (b table[T]) get(ctx context.Context, s *Store, in Scope, id int64) (T, err
 func (b table[T]) list(ctx context.Context, s *Store, in Scope, page Page[int64]) (
 	[]T, bool, error) {
 	q := stmt(`SELECT `+b.columns+` FROM `+b.name+` WHERE id > ?`, page.After)
-	return list(ctx, s, b.noun+"s", b.within(in, q).and(`ORDER BY id`), page, b.read)
+	return list(ctx, s, nouns(b.noun), b.within(in, q).and(`ORDER BY id`), page, b.read)
 }
 
 // current reads an object before its update, and nothing if the version differs: the update then
@@ -255,7 +255,7 @@ func (b table[T]) create(ctx context.Context, s *Store, in Scope, most int, by a
 		}
 		q := insert(t.engine.moment(t.now)).and(`RETURNING ` + b.columns)
 		if one, err = b.read(q.row(t.ctx, t)); err == nil && most > 0 {
-			err = t.bounded(in.String(), b.noun+"s", most,
+			err = t.bounded(in.String(), nouns(b.noun), most,
 				b.within(in, stmt(`SELECT id FROM `+b.name+` WHERE TRUE`)))
 		}
 		return done{b.kind, object(one)}, t.refused(b.noun, err)
@@ -374,11 +374,16 @@ func (t *tx) count(things []countable) (string, error) {
 }
 
 func plural(n int64, noun string) string {
-	switch stem, y := strings.CutSuffix(noun, "y"); {
-	case n == 1:
-		return "1 " + noun
-	case y:
-		return fmt.Sprintf("%d %sies", n, stem)
+	if n != 1 {
+		noun = nouns(noun)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// nouns returns the plural of a noun.
+func nouns(noun string) string {
+	if stem, y := strings.CutSuffix(noun, "y"); y {
+		return stem + "ies"
+	}
+	return noun + "s"
 }

@@ -46,7 +46,7 @@ func TestRoleThatLacksARightIsReportedAtTheStartAndTheCureIsRight(t *testing.T) 
 	s, err = store.Open(t.Context(), reader)
 	if err == nil || !strings.Contains(err.Error(),
 		fmt.Sprintf("the role %q has no INSERT on organizations, UPDATE on organizations, DELETE on "+
-			"organizations and 29 more: as the owner of the tables, run", role)) {
+			"organizations and 35 more: as the owner of the tables, run", role)) {
 		t.Fatalf("%v, %v", s, err)
 	}
 	cure := grants(t, err)

@@ -1,6 +1,6 @@
 // Package store keeps the state that administrators change while a server runs: organisations,
-// teams and their members, tool catalogs and their entries, switched off tools, grants, and the
-// audit trail.
+// teams and their members, tool catalogs and their entries, switched off tools, grants, boundaries
+// of clients, and the audit trail.
 //
 // The database is SQLite, a file beside the server, or PostgreSQL, which several replicas can
 // share: see [Open]. Each change and its audit event are one transaction. [Store.Changes] reports
@@ -239,8 +239,8 @@ var (
 	// ErrLimit reports that a place has its maximum number of items, such as 10,000 entries of a
 	// catalog. The error has the limit.
 	ErrLimit = errors.New("is the most")
-	// ErrInvalid reports a name, a standing, a scope, a version or a URL that is not valid. Errors
-	// of this kind have a text of their own: use [errors.Is].
+	// ErrInvalid reports a name, a standing, a scope, a version, a boundary or a URL that is not
+	// valid. Errors of this kind have a text of their own: use [errors.Is].
 	ErrInvalid = errors.New("not valid")
 	// ErrUnwritable reports a database that accepts no changes: its disk is full, it is read-only,
 	// or its file was deleted or moved. [Store.Ping] returns such an error as long as that lasts.

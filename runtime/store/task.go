@@ -142,6 +142,19 @@ func (s tasks) Lost(ctx context.Context, now time.Time, most int) ([]task.Record
 	return lost, nil
 }
 
+// Owners implements [task.Store].
+func (s tasks) Owners(ctx context.Context) (map[string]task.Owner, error) {
+	owners := map[string]task.Owner{}
+	_, err := every(ctx, s.Store, s.reads, "read the owners of tasks",
+		stmt(`SELECT record FROM tasks WHERE due_at IS NOT NULL`),
+		func(row scanner) (none struct{}, err error) {
+			r, err := scanTask(row)
+			owners[r.ID] = r.Owner
+			return none, err
+		})
+	return only(owners, err)
+}
+
 // Purge implements [task.Store].
 func (s tasks) Purge(ctx context.Context, now time.Time) error {
 	_, err := stmt(`DELETE FROM tasks WHERE expires_at <= ? AND due_at IS NULL`,

@@ -49,6 +49,7 @@ func TestTaskIsKeptForItsOwnerAlone(t *testing.T) {
 			{}, {Issuer: bob.Issuer, Subject: bob.Subject}, {Subject: "bob", Client: "ide"},
 			{Issuer: bob.Issuer, Subject: "eve", Client: "ide"},
 			{Issuer: bob.Issuer, Subject: "bob", Client: "web"},
+			{Issuer: bob.Issuer, Subject: "bob", Client: "ide", Actor: "agent"},
 		} {
 			_, err := b.Get(ctx, other, "t1")
 			_, changed := b.Change(ctx, other, "t1", func(*task.Record) error { return nil })
@@ -59,6 +60,25 @@ func TestTaskIsKeptForItsOwnerAlone(t *testing.T) {
 		_, err := b.Get(ctx, bob, "t2")
 		if !errors.Is(err, task.ErrUnknown) {
 			t.Error(err)
+		}
+	})
+}
+
+func TestOwnersAreThoseOfTasksThatHaveNotEnded(t *testing.T) {
+	stores(t, func(t *testing.T, a, b task.Store) {
+		ctx, by := t.Context(), bob
+		by.ActorIssuer, by.Actor = "https://id.example", "bot"
+		waits, ended := newTask(by, "waits"), newTask(bob, "ended")
+		waits.Status, waits.Run = task.InputRequired, ""
+		ended.Status, ended.Run = task.Completed, ""
+		for _, r := range []task.Record{newTask(bob, "works"), waits, ended} {
+			if err := a.Create(ctx, r, roomy); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]task.Owner{"works": bob, "waits": by}
+		if got := must(b.Owners(ctx)); !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
 		}
 	})
 }

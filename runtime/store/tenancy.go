@@ -261,13 +261,11 @@ func (s *Store) DeleteTeam(ctx context.Context, in Scope, id, version int64,
 			{"catalog", stmt(`SELECT count(*) FROM tool_catalogs WHERE team_id = ?`, id)}})
 }
 
-// TeamName identifies a team by the name of its organisation and its own name.
-type TeamName struct{ Org, Team string }
-
 // ScopesNamed returns the organisations of some names, and the teams of some names within these
-// organisations. Names without an organisation or a team are not in the maps.
-func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName) (
-	map[string]Scope, map[TeamName]Scope, error) {
+// organisations. A team is named by its organisation and its own name. Names without an
+// organisation or a team are not in the maps.
+func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams [][2]string) (
+	map[string]Scope, map[[2]string]Scope, error) {
 	if len(orgs) == 0 {
 		return nil, nil, nil // teams are in organisations
 	}
@@ -288,9 +286,9 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName
 	if len(ids) == 0 || len(teams) == 0 {
 		return inOrgs, nil, nil
 	}
-	own, wanted := make([]string, len(teams)), map[TeamName]bool{}
+	own, wanted := make([]string, len(teams)), map[[2]string]bool{}
 	for i, team := range teams {
-		own[i], wanted[team] = team.Team, true
+		own[i], wanted[team] = team[1], true
 	}
 	q = anyOf(stmt(`SELECT id, org_id, name FROM teams WHERE org_id`), ids).and(`AND name`)
 	found, err = every(ctx, s, s.prepared, "find teams", anyOf(q, keepables(own)).and(`ORDER BY id`),
@@ -298,9 +296,9 @@ func (s *Store) ScopesNamed(ctx context.Context, orgs []string, teams []TeamName
 	if err != nil {
 		return nil, nil, err
 	}
-	inTeams := map[TeamName]Scope{}
+	inTeams := map[[2]string]Scope{}
 	for _, t := range found {
-		if name := (TeamName{names[t.org], t.name}); wanted[name] {
+		if name := ([2]string{names[t.org], t.name}); wanted[name] {
 			inTeams[name] = InTeam(t.id)
 		}
 	}

@@ -9,7 +9,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -41,6 +43,8 @@ const (
 	maxDescription = 4096
 	maxIdentity    = 512 // an issuer, a subject
 	maxModule      = 256
+	maxItem        = 1024    // a role or an item of a boundary
+	maxBoundary    = 1 << 16 // a boundary in its row
 )
 
 // checkName accepts a name of an organisation, a team or a catalog that people can read and type
@@ -70,17 +74,54 @@ func checkText(noun, text string, most int) error {
 }
 
 func checkIdentity(issuer, subject string) error {
-	for _, part := range []struct{ noun, text string }{{"issuer", issuer}, {"subject", subject}} {
-		switch {
-		case len(part.text) > maxIdentity:
-			return wrong("the %s has %d bytes, more than %d", part.noun, len(part.text),
-				maxIdentity)
-		case !printable(part.text):
-			return wrong("the %s is not all printable characters", part.noun)
-		}
+	err := first(checkIdentifier("issuer", issuer), checkIdentifier("subject", subject))
+	if err == nil && subject == "" {
+		err = wrong("a member has no subject")
 	}
-	if subject == "" {
-		return wrong("a member has no subject")
+	return err
+}
+
+// checkIdentifier accepts an issuer, or a name by an issuer. It may be empty.
+func checkIdentifier(noun, text string) error {
+	switch {
+	case len(text) > maxIdentity:
+		return wrong("the %s has %d bytes, more than %d", noun, len(text), maxIdentity)
+	case !printable(text):
+		return wrong("the %s is not all printable characters", noun)
+	}
+	return nil
+}
+
+// checkParty accepts a party that can have a boundary.
+func checkParty(p boundary.Party) error {
+	if err := boundaryitem.CheckParty(p.Client, p.Subject, p.Actor); err != nil {
+		return wrong("the boundary %v", err)
+	}
+	return first(checkIdentifier("issuer", p.Issuer), checkIdentifier("client", p.Client),
+		checkIdentifier("subject", p.Subject), checkIdentifier("actor", p.Actor))
+}
+
+// checkList accepts the roles or items of a boundary, whether the server has them or not.
+func checkList(noun string, list []string, most int, check func(string) error) error {
+	if boundaryitem.IsAll(list) {
+		return nil
+	}
+	if len(list) > most {
+		return wrong("the boundary has %d %ss, more than %d", len(list), noun, most)
+	}
+	seen := map[string]bool{}
+	for i, text := range list {
+		switch err := check(text); {
+		case len(text) > maxItem:
+			return wrong("%s %d has %d bytes, more than %d", noun, i+1, len(text), maxItem)
+		case !printable(text):
+			return wrong("%s %d is not all printable characters", noun, i+1)
+		case err != nil:
+			return wrong("%s %d %v", noun, i+1, err)
+		case seen[text]:
+			return wrong("%s %d is in its list twice: remove one", noun, i+1)
+		}
+		seen[text] = true
 	}
 	return nil
 }
@@ -166,13 +207,19 @@ const (
 	maxTeams          = 1_000   // in an organisation
 	maxMembers        = 100_000 // in an organisation or a team
 	maxRequests       = 10_000  // for grants, of all clients, that are open
+	maxBounds         = 10_000  // boundaries of clients and actors
+	maxClients        = 10_000  // that were seen
+	maxRoles          = 64      // of a boundary
+	maxItems          = 1_000   // of a boundary
 )
 
 // limits are the constants of these names. Tests change them.
-type limits struct{ entries, catalogs, globalCatalogs, teams, members, grants, requests int }
+type limits struct {
+	entries, catalogs, globalCatalogs, teams, members, grants, requests, bounds, clients int
+}
 
 var usual = limits{maxEntries, maxCatalogs, maxGlobalCatalogs, maxTeams, maxMembers,
-	grant.MaxGrants, maxRequests}
+	grant.MaxGrants, maxRequests, maxBounds, maxClients}
 
 // catalogsOf returns the maximum number of catalogs of a scope.
 func (l limits) catalogsOf(in Scope) int {

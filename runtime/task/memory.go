@@ -145,6 +145,19 @@ func (m *Memory) Lost(_ context.Context, now time.Time, most int) ([]Record, err
 	return lost, nil
 }
 
+// Owners implements [Store].
+func (m *Memory) Owners(context.Context) (map[string]Owner, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	owners := map[string]Owner{}
+	for k, r := range m.tasks {
+		if !r.Due().IsZero() {
+			owners[k.id] = k.Owner
+		}
+	}
+	return owners, nil
+}
+
 // Purge implements [Store].
 func (m *Memory) Purge(_ context.Context, now time.Time) error {
 	m.mu.Lock()

@@ -27,12 +27,14 @@ const (
 // Ended reports whether a status is final.
 func (s Status) Ended() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// Owner is whose a task is: a principal, and the client by which it called. All anonymous callers
-// are the zero Owner.
+// Owner is whose a task is: a principal, the client by which it called, and the actor of a
+// delegated token. All anonymous callers are the zero Owner.
 type Owner struct {
-	Issuer  string `json:"issuer,omitempty"`
-	Subject string `json:"subject,omitempty"`
-	Client  string `json:"client,omitempty"`
+	Issuer      string `json:"issuer,omitempty"`
+	Subject     string `json:"subject,omitempty"`
+	Client      string `json:"client,omitempty"`
+	ActorIssuer string `json:"actorIssuer,omitempty"`
+	Actor       string `json:"actor,omitempty"` // the subject of the actor
 }
 
 // Record is one task.
@@ -111,6 +113,9 @@ type Store interface {
 	// Lost returns tasks whose Due is at now or before, expired ones too, up to a number. The caller
 	// changes them, so that the next call returns others.
 	Lost(ctx context.Context, now time.Time, most int) ([]Record, error)
+	// Owners returns the owners of the tasks that have a Due, by the IDs of the tasks. The server
+	// calls it when a client may have been blocked.
+	Owners(ctx context.Context) (map[string]Owner, error)
 	// Purge deletes the tasks that have expired and have no Due.
 	Purge(ctx context.Context, now time.Time) error
 }

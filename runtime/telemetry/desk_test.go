@@ -71,7 +71,7 @@ func (host) Capabilities(context.Context, access.Principal) (capability.Set, err
 
 func (host) MapAction(permission string) (string, error) { return permission, nil }
 
-var roles = access.DefaultRoles()
+var roles = access.DefaultRoles()[0]
 
 // desk is a toolset with a tool for each way in which a call can end, made fresh for a server with
 // Options.Grants, Sandbox and so on.
@@ -81,13 +81,13 @@ func desk(seen func(context.Context)) toolset.Toolset {
 	}
 	none := access.NoPermission()
 	table := access.Table{
-		Roles: roles,
+		Roles: [][]string{roles},
 		Rules: []access.Rule{
 			{Tool: "info", Public: true},
 			{Tool: "get", Authenticated: true, Permission: device("view")},
 			{Tool: "wipe", Authenticated: true, Permission: device("wipe")},
 			{Tool: "bound", Authenticated: true, Permission: device("bound")},
-			{Tool: "manage", MinRole: access.Role(len(roles)), Permission: none},
+			{Tool: "manage", MinRole: []string{access.Highest}, Permission: none},
 			{Tool: "scoped", Scopes: []string{"a"}, Permission: none},
 			{Tool: "push", Authenticated: true, Permission: none},
 			{Tool: "rated", Authenticated: true, Permission: none},
@@ -98,7 +98,7 @@ func desk(seen func(context.Context)) toolset.Toolset {
 			{Tool: "upstream", Authenticated: true, Permission: none},
 		},
 		Prompts: []access.Rule{{Prompt: "greet", Public: true},
-			{Prompt: "hire", MinRole: access.Role(len(roles)), Permission: none}},
+			{Prompt: "hire", MinRole: []string{access.Highest}, Permission: none}},
 		Resources: []access.Rule{{Resource: "lib://hall", Public: true},
 			{Resource: "lib://books/{id}", Authenticated: true, Permission: none}},
 	}
@@ -216,7 +216,8 @@ func open(t testing.TB, opts telemetry.Options, with func(*runtime.Options),
 				return identity.Identity{}, identity.ErrInvalidToken
 			}
 			return identity.Identity{Principal: access.Principal{Issuer: "test", Subject: token,
-				User: token, Role: string(roles[0])}}, nil
+				Client: "app-" + token, Actor: access.Actor{Issuer: "test", Subject: "actor-" + token},
+				User: token, Roles: []string{string(roles[0])}}}, nil
 		}, identity.NamesUsers()),
 	}
 	if with != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +24,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary/static"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/observe"
@@ -134,6 +136,29 @@ func TestCallersCannotMakeUpSeries(t *testing.T) {
 	}
 	if after := o.points(t); len(after) != before {
 		t.Errorf("%d series became %d: %v", before, len(after), after)
+	}
+}
+
+// A refusal by the boundary of a client is counted by its axis.
+func TestRefusalsOfBoundariesAreCounted(t *testing.T) {
+	file := fstest.MapFS{"b.yaml": {Data: []byte("boundaries: [{issuer: test, client: app-user-a, " +
+		"items: ['tool:get']}]")}}
+	boundaries, err := static.OpenFS(file, "b.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := open(t, telemetry.Options{}, func(options *runtime.Options) {
+		options.Access.Boundaries = boundaries
+	}, nil)
+	for _, tool := range []string{"get", "push", "info"} {
+		o.post(t, "user-a", "tools/call", `"name":"`+tool+`"`, "")
+	}
+	points := o.points(t)
+	for tool, want := range map[string]int64{"get": 0, "push": 1, "info": 1} {
+		if got := points["mcpgen.denials{gen_ai.tool.name="+tool+
+			" mcp.method.name=tools/call mcpgen.denial.axis=boundary}"]; got != want {
+			t.Errorf("%s: %d, want %d: %v", tool, got, want, points)
+		}
 	}
 }
 

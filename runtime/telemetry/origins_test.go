@@ -171,7 +171,7 @@ func TestSpansOfASessionAreNotChildrenOfWhatOpenedIt(t *testing.T) {
 func TestSpansOverStdio(t *testing.T) {
 	o := open(t, telemetry.Options{}, nil, nil)
 	session := mcptest.Pipe(t, o.server, access.Principal{
-		Subject: "user-a", User: "user-a", Role: roles[0]}, "2025-11-25")
+		Subject: "user-a", User: "user-a", Roles: []string{roles[0]}}, "2025-11-25")
 	if _, err := session.CallTool(context.Background(),
 		&mcp.CallToolParams{Name: "get", Meta: mcp.Meta{"traceparent": inMeta}}); err != nil {
 		t.Fatal(err)

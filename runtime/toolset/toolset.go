@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract7_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract8_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name is the cure: run go
 // generate.
-const Contract7_RunGoGenerate = 7
+const Contract8_RunGoGenerate = 8
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
 // with the type that mcpgen read. After a change of the source it does not compile, and the

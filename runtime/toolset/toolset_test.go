@@ -15,19 +15,19 @@ import (
 func TestGeneratedSharesNoRules(t *testing.T) {
 	rule := access.Rule{Tool: "t", Scopes: []string{"read"}}
 	set := NewToolset(Generated{Table: access.Table{
-		Roles:     []string{"Viewer"},
+		Roles:     [][]string{{"Viewer"}},
 		Rules:     []access.Rule{rule},
 		Prompts:   []access.Rule{{Prompt: "p", Scopes: []string{"read"}}},
 		Resources: []access.Rule{{Resource: "r:r", Scopes: []string{"read"}}},
 	}})
 	edited := set.Generated().Table
-	edited.Roles[0] = "Admin"
+	edited.Roles[0][0] = "Admin"
 	for _, rules := range [][]access.Rule{edited.Rules, edited.Prompts, edited.Resources} {
 		rules[0].Public = true
 		rules[0].Scopes[0] = "write"
 	}
 	table := set.Generated().Table
-	if table.Roles[0] != "Viewer" {
+	if table.Roles[0][0] != "Viewer" {
 		t.Errorf("the roles are %v", table.Roles)
 	}
 	for _, rules := range [][]access.Rule{table.Rules, table.Prompts, table.Resources} {
@@ -56,7 +56,7 @@ func TestGeneratedSharesNothing(t *testing.T) {
 				Arguments: []Argument{{Name: "a", Values: []string{"a"}}}}},
 			Resources: []Resource{{URI: "r:r", Timeout: 2,
 				Variables: []Variable{{Name: "a", Values: []string{"a"}}}}},
-			Table: access.Table{Roles: []string{"a"},
+			Table: access.Table{Roles: [][]string{{"a"}},
 				Rules:     []access.Rule{{Tool: "t", Scopes: []string{"a"}}},
 				Prompts:   []access.Rule{{Prompt: "p", Scopes: []string{"a"}}},
 				Resources: []access.Rule{{Resource: "r:r", Scopes: []string{"a"}}}},

@@ -176,7 +176,7 @@ func hosted(tools int) runtime.Options {
 func permissionToolset(tools int) toolset.Toolset {
 	g := manyToolset(tools).Generated()
 	for i := range g.Table.Rules {
-		g.Table.Rules[i].MinRole = 1
+		g.Table.Rules[i].MinRole = []string{access.Lowest}
 		g.Table.Rules[i].Permission = access.Permission{App: "app", Action: "view", Object: manyName(i)}
 	}
 	return toolset.NewToolset(g)

@@ -37,11 +37,11 @@ func manyToolset(tools int) toolset.Toolset {
 		Tools: make([]toolset.Tool, tools),
 	}
 	for i := range tools {
-		role := access.Role(1)
+		role := access.Lowest
 		if i%2 == 1 {
-			role = access.Role(len(g.Table.Roles))
+			role = access.Highest
 		}
-		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: manyName(i), MinRole: role})
+		g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: manyName(i), MinRole: []string{role}})
 		g.Tools[i] = toolset.Tool{
 			Name: manyName(i), Description: manyDescription, Input: bookingSchema, Output: receiptSchema,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/testdata/bench/freight"
 )
 
-var member = access.Principal{Issuer: "bench", Subject: "mel", Role: "Member"}
+var member = access.Principal{Issuer: "bench", Subject: "mel", Roles: []string{"Member"}}
 
 func options() runtime.Options {
 	return runtime.Options{
@@ -69,7 +69,7 @@ func nonBlocking() (*runtime.Server, error) {
 func adopted() (*runtime.Server, error) {
 	allowed := func(mcp.Request) bool { return true }
 	return runtime.Adopt(bookBy(allowed), options(),
-		map[string]access.Rule{toolName: {MinRole: 2}})
+		map[string]access.Rule{toolName: {MinRole: []string{"Member"}}})
 }
 
 // shapeToolset has the tool as a handler in go-sdk's shape.
@@ -77,7 +77,7 @@ func shapeToolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/shape", Server: toolset.ServerInfo{Name: "freight"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: toolName, MinRole: 2}}},
+			Rules: []access.Rule{{Tool: toolName, MinRole: []string{"Member"}}}},
 		Tools: []toolset.Tool{{Name: toolName, Input: bookingSchema, Output: receiptSchema, SDK: true,
 			Call: func(ctx context.Context, call toolset.Call) (toolset.Result, error) {
 				in, err := bookingByHand(call.Arguments)

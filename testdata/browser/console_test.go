@@ -66,7 +66,7 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 	row := func(tool string) string {
 		return eval[string](b, fmt.Sprintf(`[...`+cells+`].map(c => c.firstChild.textContent).join(" ")`, tool))
 	}
-	for tool, want := range map[string]string{"get_public_info": "yes yes yes yes yes yes", "get_all": "- yes yes yes yes yes", "update": "- - - - yes yes", "promote_to_manager": "- - - - - yes"} {
+	for tool, want := range map[string]string{"get_public_info": "yes yes yes yes yes yes yes", "get_all": "- yes yes yes yes yes yes", "update": "- - - - yes yes -", "promote_to_manager": "- - - - - yes -"} {
 		if got := row(tool); got != want {
 			t.Errorf("%s: %s, want %s", tool, got, want)
 		}
@@ -135,6 +135,40 @@ func TestLeadByKeyboardAlone(t *testing.T) {
 		b.expect(404)
 		b.visit(foreign)
 		b.reads("This page does not exist, or its object was deleted or is not accessible to you.")
+	}
+}
+
+// An operator with a keyboard alone blocks a client, and gives it a boundary.
+func TestClientIsBlockedAndBoundedByKeyboardAlone(t *testing.T) {
+	w := serve(t)
+	w.furnish(t)
+	b := open(t, w.url)
+	b.visit("/console/clients")
+	b.signIn(tokenAda)
+	b.reads("reporting-agent", "dns-agent")
+	b.tab(`a[href="/console/clients/block?client=reporting-agent&issuer=team"]`)
+	b.enter()
+	b.reads("Block reporting-agent?", "All replicas refuse its requests then.")
+	b.tab("form button.danger")
+	b.enter()
+	b.reads("The client is blocked.", "Unblock")
+	b.tab(`a[href="/console/boundaries/2"]`)
+	b.enter()
+	b.tab("#items")
+	b.keys("tool:get_al")
+	b.tab("form.panel button")
+	b.expect(422)
+	b.enter()
+	b.reads("names no tool of the server", "get_all")
+	b.tab("#items")
+	b.keys(kb.End + "l")
+	b.tab("form.panel button")
+	b.enter()
+	b.reads("The boundary is saved.", "blocked")
+	all, err := w.store.AllBounds(t.Context())
+	if err != nil || len(all) != 2 || !all[1].Boundary.Blocked ||
+		!slices.Equal(all[1].Boundary.Items, []string{"tool:get_all"}) {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

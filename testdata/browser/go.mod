@@ -22,6 +22,7 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/mcpgen/mcpgen/examples/team v0.0.0
 	github.com/mcpgen/mcpgen/runtime/admin v0.0.0
+	github.com/mcpgen/mcpgen/runtime/boundary/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/catalog/stored v0.0.0
 	github.com/mcpgen/mcpgen/runtime/store v0.0.0
 	github.com/mfridman/interpolate v0.0.2 // indirect
@@ -49,6 +50,7 @@ replace (
 	github.com/mcpgen/mcpgen => ../..
 	github.com/mcpgen/mcpgen/examples/team => ../../examples/team
 	github.com/mcpgen/mcpgen/runtime/admin => ../../runtime/admin
+	github.com/mcpgen/mcpgen/runtime/boundary/stored => ../../runtime/boundary/stored
 	github.com/mcpgen/mcpgen/runtime/catalog/stored => ../../runtime/catalog/stored
 	github.com/mcpgen/mcpgen/runtime/grant/stored => ../../runtime/grant/stored
 	github.com/mcpgen/mcpgen/runtime/store => ../../runtime/store

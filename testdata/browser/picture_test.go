@@ -84,6 +84,10 @@ func TestPagesFitTheirWindow(t *testing.T) {
 		{"grant-new", "/console/grants/new?client=reporting-agent"},
 		{"revoke",
 			"/console/grants/revoke?issuer=team&client=reporting-agent&type=file.read&resource=public/reports/**"}, {"audit", "/console/audit"}, {"event", "/console/audit/1"},
+		{"clients", "/console/clients"},
+		{"suggestion", "/console/clients/suggestion?client=reporting-agent&issuer=team"},
+		{"block", "/console/clients/block?client=reporting-agent&issuer=team"},
+		{"boundary", "/console/boundaries/1"}, {"boundary-new", "/console/boundaries/new"},
 	})
 }
 
@@ -107,7 +111,7 @@ func TestPicturesOfTheConsoleAreCurrent(t *testing.T) {
 		width      int64
 	}{
 		{"matrix", "/console/matrix", 1000}, {"catalogs", "/console/catalogs", 1000},
-		{"requests", "/console/requests", 1280},
+		{"requests", "/console/requests", 1280}, {"clients", "/console/clients", 1000},
 		{"audit", "/console/audit?type=tool_called", 1280},
 	} {
 		b.run(chromedp.EmulateViewport(p.width, 480))

@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+	bounds "github.com/mcpgen/mcpgen/runtime/boundary/stored"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -68,15 +71,18 @@ func serve(t *testing.T) *world {
 	w := &world{store: s, grants: grant.NewMemory(), log: new(logged)}
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	source := stored.New(s, stored.Stored)
-	beside, err := admin.New(source, admin.Options{Grants: w.grants, Logger: logger})
+	consoles := []boundary.Party{{Issuer: "team", Client: "console"}}
+	beside, err := admin.New(source, admin.Options{Grants: w.grants, Clients: consoles, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Role: "Admin"},
-			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Role: "Member"},
+			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Client: "console",
+				Roles: []string{"Admin"}},
+			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Roles: []string{"Member"}},
 		}),
+		Access:   runtime.AccessOptions{Boundaries: bounds.New(s), BoundariesOptional: true},
 		Audit:    runtime.AuditOptions{Sink: s.Audit()},
 		Logger:   logger,
 		Catalogs: runtime.CatalogOptions{Source: source},
@@ -136,6 +142,15 @@ func (w *world) furnish(t *testing.T) {
 			check(err)
 		}
 	}
+	seen := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	for _, client := range []string{"dns-agent", "reporting-agent"} {
+		check(w.store.SawClients(ctx, []store.SeenClient{
+			{Issuer: "team", Client: client, First: seen, Last: seen.AddDate(0, 0, 3)}}))
+	}
+	_, err = w.store.CreateBound(ctx, boundary.Party{Issuer: "team", Client: "dns-agent"},
+		boundary.Boundary{Roles: []string{"Member"}, Items: []string{"tool:get_all", "tool:get_by_id"},
+			ReadOnly: true}, by)
+	check(err)
 }
 
 // fill adds a tool that is switched off, an open and a denied request, and a grant.

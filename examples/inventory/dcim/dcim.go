@@ -3,7 +3,7 @@
 //
 //mcp:server name=inventory version=1.4.0 title="Inventory" app=dcim optional=null
 //mcp:roles Viewer < Member < Manager < Admin
-//mcp:default authenticated
+//mcp:default authenticated facts=private
 package dcim
 
 //go:generate go tool mcpgen

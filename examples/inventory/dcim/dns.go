@@ -64,7 +64,7 @@ func (i *Inventory) GetDNSRecord(ctx context.Context, id int64) (Record, error) 
 
 // AddDNSRecord adds a record.
 //
-//mcp:tool object=dnsrecord destructive=false
+//mcp:tool object=dnsrecord destructive=false facts=private,egress
 func (i *Inventory) AddDNSRecord(ctx context.Context, in NewRecord) (Record, error) {
 	return one(i.db.QueryRowContext(ctx, "INSERT INTO dns_record (zone, name, type, value) "+
 		"VALUES (?, ?, ?, ?) RETURNING "+recordColumns, in.Zone, in.Name, in.Type,
@@ -73,7 +73,7 @@ func (i *Inventory) AddDNSRecord(ctx context.Context, in NewRecord) (Record, err
 
 // UpdateDNSRecord changes the value of a record.
 //
-//mcp:tool object=dnsrecord idempotent
+//mcp:tool object=dnsrecord idempotent facts=private,egress
 //mcp:param id description="The number of the record." minimum=1
 //mcp:param value description="The new address or name that it points to." minLength=1 maxLength=253
 func (i *Inventory) UpdateDNSRecord(ctx context.Context, id int64, value string) (Record, error) {

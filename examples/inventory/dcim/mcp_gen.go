@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -50,49 +50,41 @@ const (
 	ResourceZone  = "inventory://zones/{zone}"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package dcim; inventory handles the calls.
 func Toolset(inventory *Inventory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/inventory/dcim",
-		Manifest: "sha256:37ea03ae376dbec6fc676c47a95f96b643aba3c13e1bc25ba0182aca28a5694c",
+		Manifest: "sha256:b907fc219cb736e1e9335dcf47607af6e13182d7cf57adc125e5cc25692bcecf",
 		Server:   toolset.ServerInfo{Name: "inventory", Title: "Inventory", Version: "1.4.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolAddDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}, Verb: "add"},
-				{Tool: ToolAddDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "dnsrecord"}, Verb: "add"},
-				{Tool: ToolAddIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "ipaddress"}, Verb: "add"},
-				{Tool: ToolCheckReferences, MinRole: manager, Permission: access.NoPermission()},
-				{Tool: ToolDeleteDevice, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}, Verb: "delete"},
-				{Tool: ToolDeleteDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "dnsrecord"}, Verb: "delete"},
-				{Tool: ToolDeleteIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "ipaddress"}, Verb: "delete"},
-				{Tool: ToolGetDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Verb: "get", Constrained: true},
-				{Tool: ToolGetDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Verb: "get"},
-				{Tool: ToolGetIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}, Verb: "get"},
-				{Tool: ToolListDevices, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Verb: "list", Constrained: true},
-				{Tool: ToolListDNSRecords, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Verb: "list"},
-				{Tool: ToolListIPAddresses, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}, Verb: "list"},
-				{Tool: ToolNapalmFacts, MinRole: member, Permission: access.Permission{App: "dcim", Action: "napalm_read", Object: "device"}},
-				{Tool: ToolRenameDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "rename", Object: "device"}, Constrained: true},
-				{Tool: ToolUpdateDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "device"}, Verb: "update", Constrained: true},
-				{Tool: ToolUpdateDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "dnsrecord"}, Verb: "update"},
-				{Tool: ToolUpdateIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "ipaddress"}, Verb: "update"},
+				{Tool: ToolAddDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "device"}, Verb: "add", Facts: "private"},
+				{Tool: ToolAddDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "dnsrecord"}, Verb: "add", Facts: "private,egress"},
+				{Tool: ToolAddIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "add", Object: "ipaddress"}, Verb: "add", Facts: "private"},
+				{Tool: ToolCheckReferences, MinRole: []string{"Manager"}, Permission: access.NoPermission(), Facts: "private"},
+				{Tool: ToolDeleteDevice, MinRole: []string{"Manager"}, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}, Verb: "delete", Facts: "private"},
+				{Tool: ToolDeleteDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "dnsrecord"}, Verb: "delete", Facts: "private"},
+				{Tool: ToolDeleteIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "delete", Object: "ipaddress"}, Verb: "delete", Facts: "private"},
+				{Tool: ToolGetDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Verb: "get", Constrained: true, Facts: "private"},
+				{Tool: ToolGetDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Verb: "get", Facts: "private"},
+				{Tool: ToolGetIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}, Verb: "get", Facts: "private"},
+				{Tool: ToolListDevices, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Verb: "list", Constrained: true, Facts: "private"},
+				{Tool: ToolListDNSRecords, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Verb: "list", Facts: "private"},
+				{Tool: ToolListIPAddresses, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "ipaddress"}, Verb: "list", Facts: "private"},
+				{Tool: ToolNapalmFacts, MinRole: []string{"Member"}, Permission: access.Permission{App: "dcim", Action: "napalm_read", Object: "device"}, Facts: "private,untrusted"},
+				{Tool: ToolRenameDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "rename", Object: "device"}, Constrained: true, Facts: "private"},
+				{Tool: ToolUpdateDevice, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "device"}, Verb: "update", Constrained: true, Facts: "private"},
+				{Tool: ToolUpdateDNSRecord, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "dnsrecord"}, Verb: "update", Facts: "private,egress"},
+				{Tool: ToolUpdateIPAddress, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "change", Object: "ipaddress"}, Verb: "update", Facts: "private"},
 			},
 			Prompts: []access.Rule{
-				{Prompt: PromptDecommission, MinRole: manager, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}, Verb: "delete"},
-				{Prompt: PromptReconcileDNS, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+				{Prompt: PromptDecommission, MinRole: []string{"Manager"}, Permission: access.Permission{App: "dcim", Action: "delete", Object: "device"}, Verb: "delete", Facts: "private"},
+				{Prompt: PromptReconcileDNS, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Facts: "private"},
 			},
 			Resources: []access.Rule{
-				{Resource: ResourceSheet, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true},
-				{Resource: ResourceZone, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}},
+				{Resource: ResourceSheet, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}, Constrained: true, Facts: "private"},
+				{Resource: ResourceZone, Authenticated: true, Permission: access.Permission{App: "dcim", Action: "view", Object: "dnsrecord"}, Facts: "private"},
 			},
 		},
 		Receivers: []any{inventory},

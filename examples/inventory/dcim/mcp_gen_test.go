@@ -15,8 +15,8 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:227d8285385d66a0854e2c6524c607a1",
-		Code:   "2:96160a42373576648b04900d3c0e6604",
+		Source: "2:fed5c8c4667e967120a3bdd5374efbc7",
+		Code:   "2:fc71a4cf983fb11e909dc80df66e0158",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -19,7 +19,7 @@ type Facts struct {
 // The handler does not apply constraints, so it is not marked constrained. A caller whose
 // permission has a constraint is refused.
 //
-//mcp:tool minrole=Member action=napalm_read object=device readonly
+//mcp:tool minrole=Member action=napalm_read object=device readonly facts=private,untrusted
 //mcp:limit timeout=10s
 func (i *Inventory) NapalmFacts(ctx context.Context, device string) (Facts, error) {
 	const query = "SELECT vendor, model, os_version, uptime FROM facts WHERE device = ?"

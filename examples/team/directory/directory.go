@@ -3,6 +3,7 @@
 //
 //mcp:server name=team version=1.0.0 title="Team directory" client=client optional=null
 //mcp:roles Viewer < Member < Manager < Admin
+//mcp:roles Auditor < Admin
 package directory
 
 //go:generate go tool mcpgen

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -39,38 +39,30 @@ const (
 	ResourceRanked   = "team://ranks/{rank}"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package directory; directory handles the calls.
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/team/directory",
-		Manifest: "sha256:e091c85cdf3f00b7266b8d78fe3a7ea6c7e8d8af5ec76ac7f5f7098569ae6939",
+		Manifest: "sha256:b060ae1e212f73ca764c9f399b118d7fc432b7bc8322b204cd93a12694541a13",
 		Server:   toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}, {"Auditor", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolCreate, MinRole: member},
+				{Tool: ToolCreate, MinRole: []string{"Member"}},
 				{Tool: ToolGetAll, Authenticated: true},
 				{Tool: ToolGetByID, Authenticated: true},
 				{Tool: ToolGetPublicInfo, Public: true},
-				{Tool: ToolPromoteToManager, MinRole: admin},
-				{Tool: ToolUpdate, MinRole: manager},
+				{Tool: ToolPromoteToManager, MinRole: []string{"Admin"}},
+				{Tool: ToolUpdate, MinRole: []string{"Manager"}},
 			},
 			Prompts: []access.Rule{
-				{Prompt: PromptAnnouncePromotion, MinRole: admin},
-				{Prompt: PromptWelcome, MinRole: member},
+				{Prompt: PromptAnnouncePromotion, MinRole: []string{"Admin"}},
+				{Prompt: PromptWelcome, MinRole: []string{"Member"}},
 			},
 			Resources: []access.Rule{
 				{Resource: ResourceHandbook, Public: true},
 				{Resource: ResourceCard, Authenticated: true},
-				{Resource: ResourceRanked, MinRole: manager},
+				{Resource: ResourceRanked, MinRole: []string{"Manager", "Auditor"}},
 			},
 		},
 		Receivers: []any{directory},

@@ -29,7 +29,7 @@ func (d *Directory) Card(ctx context.Context, id int64) (string, error) {
 
 // Ranked lists the names of the persons of a rank.
 //
-//mcp:resource uri=team://ranks/{rank} minrole=Manager mimetype=text/plain
+//mcp:resource uri=team://ranks/{rank} minrole=Manager,Auditor mimetype=text/plain
 func (d *Directory) Ranked(ctx context.Context, rank Rank) (string, error) {
 	names, err := d.column(ctx, "SELECT name FROM people WHERE rank = ? ORDER BY name, id",
 		string(rank))

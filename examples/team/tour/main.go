@@ -22,12 +22,13 @@ import (
 	"github.com/mcpgen/mcpgen/examples/team/directory"
 )
 
-// users are the users of the server, lowest role first.
+// users are the users of the server, in the order of their roles. Olga has two.
 var users = []struct{ name, role, token string }{
 	{"nobody", "no token", ""},
 	{"vera", "Viewer", "demo-vera"},
 	{"mel", "Member", "demo-mel"},
 	{"mara", "Manager", "demo-mara"},
+	{"olga", "Member, Auditor", "demo-olga"},
 	{"ada", "Admin", "demo-ada"},
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -27,26 +27,20 @@ const (
 	ToolWriteFile  = "write_file"
 )
 
-// The roles, lowest first.
-const (
-	agent access.Role = iota + 1 // zero admits no caller
-	operator
-)
-
 // Toolset returns the tools, prompts and resources of package desk.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/workspace/desk",
-		Manifest: "sha256:8b804822b909d673940af8a818526ee75416771935250758c82b5f4cb85214e8",
+		Manifest: "sha256:7406d863a87ff0c29d0643028b68fde8581235dc854f8da67d19c11a0f62980e",
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace", Version: "1.0.0"},
 		Table: access.Table{
-			Roles: []string{"Agent", "Operator"},
+			Roles: [][]string{{"Agent", "Operator"}},
 			Rules: []access.Rule{
-				{Tool: ToolFetchURL, MinRole: agent},
-				{Tool: ToolListFiles, MinRole: agent},
-				{Tool: ToolReadFile, MinRole: agent},
-				{Tool: ToolRunCommand, MinRole: agent},
-				{Tool: ToolWriteFile, MinRole: agent},
+				{Tool: ToolFetchURL, MinRole: []string{"Agent"}},
+				{Tool: ToolListFiles, MinRole: []string{"Agent"}},
+				{Tool: ToolReadFile, MinRole: []string{"Agent"}},
+				{Tool: ToolRunCommand, MinRole: []string{"Agent"}},
+				{Tool: ToolWriteFile, MinRole: []string{"Agent"}},
 			},
 		},
 		Tools: []toolset.Tool{

@@ -13,6 +13,8 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 )
 
@@ -43,6 +45,7 @@ func Servers(services []model.Service) (list diag.List) {
 		duplicates(server, &list)
 		overlaps(server, &list)
 		hierarchies(server, &list)
+		inclusions(server, &list)
 	}
 	return list
 }
@@ -53,7 +56,7 @@ func served(t model.Served, list *diag.List) {
 	verb, _, _ := strings.Cut(strcase.ToSnake(t.Handler.Name), "_") // to suggest
 	takesPart := a.Action != "" && a.Action != model.NoAction
 	switch {
-	case a.Public && (a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Action != "" ||
+	case a.Public && (a.Authenticated || len(a.MinRole) > 0 || len(a.Scopes) > 0 || a.Action != "" ||
 		a.Object != ""):
 		list.Add(diag.Contradiction, t.Pos, "write who may call it on the "+t.Kind+
 			", for example authenticated, or remove the rest",
@@ -62,13 +65,13 @@ func served(t model.Served, list *diag.List) {
 		list.Add(diag.NoVerb, t.Pos, "write action=, for example action="+verb+", or action=none",
 			"%s %s has object=%s%s, and the name %s does not begin with a CRUD verb", t.Kind, t.ID,
 			a.Object, from(a.ObjectFrom), t.Handler.Name)
-	case a.Action == model.NoAction && !a.Public && !a.Authenticated && a.MinRole == "" &&
+	case a.Action == model.NoAction && !a.Public && !a.Authenticated && len(a.MinRole) == 0 &&
 		len(a.Scopes) == 0:
 		list.Add(diag.NoAccessRule, t.Pos,
 			"write authenticated, minrole= or scopes= beside it, or action= with an action of "+
 				"the host",
 			"%s %s has no access rule: action=none alone admits no caller", t.Kind, t.ID)
-	case !a.Public && !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 && !takesPart:
+	case !a.Public && !a.Authenticated && len(a.MinRole) == 0 && len(a.Scopes) == 0 && !takesPart:
 		list.Add(diag.NoAccessRule, t.Pos,
 			"write minrole=, authenticated, scopes=, action= or public, or a //mcp:default",
 			"%s %s has no access rule", t.Kind, t.ID)
@@ -347,14 +350,15 @@ func hierarchies(server []model.Service, list *diag.List) {
 	var first *model.Service
 	for i := range server {
 		s := &server[i]
-		if !s.Roles.Own || len(s.Roles.Names) == 0 {
+		if !s.Roles.Own || len(s.Roles.Chains) == 0 {
 			continue
 		}
 		if first == nil {
 			first = s
 			continue
 		}
-		if slices.Equal(first.Roles.Names, s.Roles.Names) {
+		own, other := s.Roles.Order(), first.Roles.Order()
+		if own.Equal(&other) {
 			continue
 		}
 		place := s.Roles.Pos
@@ -364,8 +368,26 @@ func hierarchies(server []model.Service, list *diag.List) {
 		list.Add(diag.UnequalHierarchies, place,
 			"write the same //mcp:roles in both, or give them different server names",
 			"server %s has %s here and %s in %s", s.Server.Name,
-			strings.Join(s.Roles.Names, " < "), strings.Join(first.Roles.Names, " < "),
+			roleorder.Text(s.Roles.Chains), roleorder.Text(first.Roles.Chains),
 			first.Package)
+	}
+}
+
+// inclusions compares the lines about scopes of the packages of a server.
+func inclusions(server []model.Service, list *diag.List) {
+	for i, s := range server {
+		for _, other := range server[:i] {
+			scope, differ := scopeorder.Differ(other.Scopes.Order(), s.Scopes.Order())
+			if !differ {
+				continue
+			}
+			list.Add(diag.UnequalHierarchies, s.Scopes.Pos,
+				"write the same //mcp:scopes in both, or give them different server names",
+				"server %s has different lines about the scope %s: %s here and %s in %s",
+				s.Server.Name, scope, scopeorder.Text(s.Scopes.Lines),
+				scopeorder.Text(other.Scopes.Lines), other.Package)
+			break
+		}
 	}
 }
 

@@ -7,7 +7,8 @@ import "github.com/mcpgen/mcpgen/generator/internal/model"
 type Outline struct {
 	Package   string
 	Server    string            `json:",omitempty"` // empty without name=: a server of its own
-	Roles     []string          `json:",omitempty"`
+	Roles     [][]string        `json:",omitempty"` // chains
+	Scopes    [][]string        `json:",omitempty"` // lines
 	Tools     []string          `json:",omitempty"` // names
 	Prompts   []string          `json:",omitempty"` // names
 	Resources []OutlineResource `json:",omitempty"`
@@ -29,8 +30,9 @@ func OutlineOf(s model.Service) Outline {
 	}
 	o.Server = s.Server.Name
 	if s.Roles.Own {
-		o.Roles = s.Roles.Names
+		o.Roles = s.Roles.Chains
 	}
+	o.Scopes = s.Scopes.Lines
 	for _, t := range s.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}
@@ -52,7 +54,8 @@ func OutlineOf(s model.Service) Outline {
 func (o Outline) Service() model.Service {
 	s := model.Service{Package: o.Package}
 	s.Server = model.Server{Name: o.Server, Named: o.Server != ""}
-	s.Roles = model.Roles{Names: o.Roles, Own: len(o.Roles) > 0}
+	s.Roles = model.Roles{Chains: o.Roles, Own: len(o.Roles) > 0}
+	s.Scopes.Lines = o.Scopes
 	for _, name := range o.Tools {
 		s.Tools = append(s.Tools, model.Tool{Name: name})
 	}

@@ -21,9 +21,9 @@ func Purge(ctx context.Context) error`,
 	},
 	NoAccessRule: {
 		Title: "tool without access rule",
-		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, action= " +
-			"or object=. The rule is on the tool itself, or in a //mcp:default on its type or package. " +
-			"action=none alone is not a rule.",
+		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, anyscope=, " +
+			"action= or object=. The rule is on the tool itself, or in a //mcp:default on its type or " +
+			"package. action=none alone is not a rule.",
 		Example: `//mcp:tool
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Write the rule, for example //mcp:tool minrole=Viewer, or a //mcp:default on the package.",
@@ -87,7 +87,7 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 			"included, so that a misspelled role cannot widen access.",
 		Example: `//mcp:tool minrole=Manger
 func Find(ctx context.Context, in FindInput) (Device, error)`,
-		Cure: "Write a role of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
+		Cure: "Write roles of //mcp:roles, or lowest or highest. Without //mcp:roles, the roles are " +
 			"Viewer, Member, Manager and Admin. minrole=FILL_IN stands for a rule that you choose: " +
 			"replace it by public, authenticated, scopes=, action=, or minrole= with a role.",
 	},
@@ -184,9 +184,13 @@ func Find(in FindInput) (Device, error)`,
 		Cure: "Fix the tag of the field that the path names, or the //mcp:param of the parameter.",
 	},
 	UnequalHierarchies: {
-		Title: "different role hierarchies",
+		Title: "different roles or scopes",
 		Cause: "Packages whose //mcp:server has the same name= form one server, and a server has one " +
-			"hierarchy. Otherwise a role would mean more in one package than in another.",
+			"hierarchy. Otherwise a role would mean more in one package than in another. The packages " +
+			"need the same roles, the same order and the same main chain, in whatever lines.\n\n" +
+			"Packages with //mcp:scopes about one scope need the same lines about it, and about the " +
+			"scopes that it includes. A package without a line about a scope fits: its rules are as " +
+			"they are written.",
 		Example: `//mcp:server name=inventory
 //mcp:roles Guest < Owner
 package devices
@@ -194,7 +198,8 @@ package devices
 //mcp:server name=inventory
 //mcp:roles Guest < Clerk < Owner
 package sites`,
-		Cure: "Write the same //mcp:roles in each, or give the packages different server names.",
+		Cure: "Write the same //mcp:roles and //mcp:scopes in each, or give the packages different " +
+			"server names.",
 	},
 	NoVerb: {
 		Title: "object without action",
@@ -225,11 +230,18 @@ func Welcome(ctx context.Context) (string, error)`,
 			"object=\n" +
 			"- //mcp:allow on a public tool: a grant belongs to a client, and a public tool has callers " +
 			"without a client\n" +
-			"- file.write on a readonly tool; memory= without isolate=process\n" +
+			"- file.write on a readonly tool; memory= without isolate=process; facts= with egress beside " +
+			"openworld=false\n" +
 			"- nonblocking beside timeout=, isolate=, task, elicits, //mcp:allow or go-sdk's shape\n" +
 			"- a permission for a code capability that capabilities= excludes\n" +
 			"- output= beside a result that is content or has a schema by hand; mimetype= without a " +
-			"[]byte and output=text\n\n" +
+			"[]byte and output=text\n" +
+			"- a role of minrole= that has the rights of another one in the list; a //mcp:rule, or a key " +
+			"of it, that adds nothing to the rule of the tool\n" +
+			"- authenticated beside minrole=, scopes= or anyscope=, which callers without an identity " +
+			"cannot satisfy\n" +
+			"- a scope that each token with the rest of scopes= has; a scope of anyscope= that admits no " +
+			"further token; anyscope= that needs nothing beyond scopes=\n\n" +
 			"One of the two may be inherited from //mcp:default.",
 		Example: `//mcp:tool public minrole=Admin
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -343,19 +355,28 @@ func Purge(ctx context.Context) error`,
 		Cure: "Write the key.",
 	},
 	BadHierarchy: {
-		Title: "malformed role hierarchy",
+		Title: "malformed roles or scopes",
 		Cause: "//mcp:roles takes a chain of different names, lowest first, separated by <. Without " +
 			"names, it belongs on a const block of one named integer type whose constants have " +
-			"different values. lowest and highest are reserved.",
-		Example: `//mcp:roles Viewer < Admin < Viewer
+			"different values. lowest and highest are reserved.\n\n" +
+			"Several lines are a partial order together. A cycle and more than 64 roles are errors. " +
+			"The const block, or else the first line, is the main chain: lowest and highest are its " +
+			"ends. So no role may be below its start or above its end.\n\n" +
+			"//mcp:scopes takes a scope, >, and the scopes that a token with it has too, separated by " +
+			"commas. Each scope has at most one line. A cycle is an error.",
+		Example: `//mcp:roles Viewer < Admin
+//mcp:roles Admin < Auditor < Viewer
 package devices`,
-		Cure: "Write each role once: //mcp:roles Viewer < Member < Admin.",
+		Cure: "Write each role once in a line, and remove the cycle: //mcp:roles Viewer < Admin and " +
+			"//mcp:roles Auditor < Admin.",
 	},
 	OutOfRange: {
 		Title: "limit out of range",
 		Cause: "timeout= is from 1ms to 24h, memory= from 4MiB to 1024GiB, output= from 1KiB to 1GiB, " +
 			"and rate= at most a million calls. A smaller limit would end every call at once; a larger " +
-			"one has no effect.",
+			"one has no effect.\n\n" +
+			"A rule has at most 16 alternatives of scopes. Each scope of anyscope= is one, and so is " +
+			"each scope that includes a scope of the rule by //mcp:scopes. Several needs multiply.",
 		Example: `//mcp:tool minrole=Viewer
 //mcp:limit timeout=0s
 func Find(ctx context.Context, in FindInput) (Device, error)`,
@@ -478,9 +499,10 @@ func (s *Service) Render(ctx context.Context, page string) (string, error)`,
 			"context. Or serve a func instead of the method.",
 	},
 	MoreThanDeclared: {
-		Title: "code that does more than capabilities= declares",
+		Title: "code that does more than capabilities= or facts= declares",
 		Cause: "`mcpgen prove` followed the calls of the handler to a func that opens files, uses the " +
-			"network or starts programs, but capabilities= does not list that. The position is the last " +
+			"network or starts programs, but capabilities= does not list that. Or the func uses the " +
+			"network, but facts= has no egress. The position is the last " +
 			"call of the path that is in your module, and the message has the path. A call through an " +
 			"interface leads to all possible types, so the program may never take the path.",
 		Example: `//mcp:tool minrole=Viewer
@@ -490,7 +512,8 @@ func Read(ctx context.Context, name string) (string, error) {
 	return string(text), err
 }`,
 		Cure: "Add the capability to capabilities=, or remove the call. Without capabilities=, mcpgen " +
-			"records the code capabilities and reports none.",
+			"records the code capabilities and reports none. Or add egress to facts=, or write " +
+			"openworld=false on a tool that connects to systems of the service alone.",
 	},
 	Unprovable: {
 		Title: "code with unknown capabilities, and capabilities=",

@@ -29,8 +29,8 @@ type Directive struct {
 	Spec    Spec  // zero when the name is unknown
 	Span          // from the comment's first slash to the end of its last argument
 	Subject Value // the word of a Named directive, the argument of a Valued one
-	// Chain is the words of a Chain directive, as written, and the values of a Valued one. It is
-	// empty for a bare directive.
+	// Chain is the words of a Chain directive, as written, and the values of a Valued one. Of an
+	// Included one it is the scope and then those that it includes. It is empty for a bare directive.
 	Chain []Value
 	// Args are the understood arguments, in the order of the source: each key once, and of Bindings
 	// each pair once.

@@ -32,6 +32,7 @@ func TestValuesAreWordsOrGoStrings(t *testing.T) {
 		`//mcp:tool public`:                                {"public": nil},
 		"//mcp:tool\tpublic \t readonly":                   {"public": nil, "readonly": nil},
 		`//mcp:tool minrole=Viewer`:                        {"minrole": {"Viewer"}},
+		`//mcp:tool minrole=Viewer,Auditor`:                {"minrole": {"Viewer", "Auditor"}},
 		`//mcp:tool title="Find \"it\""`:                   {"title": {`Find "it"`}},
 		"//mcp:tool title=`Find \"it\" \\n`":               {"title": {`Find "it" \n`}},
 		`//mcp:tool title=a=b`:                             {"title": {"a=b"}},
@@ -39,6 +40,7 @@ func TestValuesAreWordsOrGoStrings(t *testing.T) {
 		`//mcp:tool title=über`:                            {"title": {"über"}},
 		`//mcp:tool scopes=read,write:all`:                 {"scopes": {"read", "write:all"}},
 		`//mcp:tool scopes="read",write`:                   {"scopes": {"read", "write"}},
+		`//mcp:tool anyscope=repo,public_repo`:             {"anyscope": {"repo", "public_repo"}},
 		`//mcp:tool catalog=a`:                             {"catalog": {"a"}},
 		`//mcp:tool catalog=b,a/ü,"night shift","c, d"`:    {"catalog": {"b", "a/ü", "night shift", "c, d"}},
 		`//mcp:tool readonly=false openworld=true`:         {"readonly": {"false"}, "openworld": {"true"}},
@@ -114,9 +116,9 @@ func TestPositionsPointAtWhatTheySay(t *testing.T) {
 		t.Errorf("second scope: %q", got)
 	}
 	text = `//mcp:roles Guest < Guests < Guest < Owner`
-	_, problems := parse(t, text)
-	if len(problems) != 1 || problems[0].Pos != 1000+token.Pos(strings.LastIndex(text, "Guest <")) {
-		t.Errorf("got %v", problems)
+	d, problems := parse(t, text)
+	if len(problems) != 0 || d.Chain[2].Pos != 1000+token.Pos(strings.LastIndex(text, "Guest <")) {
+		t.Errorf("got %+v, %v", d, problems)
 	}
 }
 
@@ -212,6 +214,17 @@ func TestRefusals(t *testing.T) {
 		`//mcp:Roles`:                           "",
 		`//mcp:roles highest`:                   diag.BadHierarchy,
 		`//mcp:roles A <`:                       diag.BadHierarchy,
+		`//mcp:scopes`:                          diag.BadHierarchy,
+		`//mcp:scopes a b`:                      diag.BadHierarchy,
+		`//mcp:scopes a >`:                      diag.BadHierarchy,
+		`//mcp:scopes > a`:                      diag.BadHierarchy,
+		`//mcp:scopes a > b c`:                  diag.BadHierarchy,
+		`//mcp:scopes a > b,`:                   diag.BadHierarchy,
+		`//mcp:scopes a>b>c`:                    diag.BadHierarchy,
+		`//mcp:scopes a,b > c`:                  diag.BadHierarchy,
+		`//mcp:scopes a > b // note`:            diag.Malformed,
+		`//mcp:tool anyscope=`:                  diag.Malformed,
+		`//mcp:tool anyscope=a,a`:               diag.Duplicate,
 		`//mcp:roles 1 < 2`:                     diag.BadHierarchy,
 		`//mcp:roles Viewer<Member,Admin`:       diag.BadHierarchy,
 		`//mcp:ignore because`:                  diag.UnknownKey,

@@ -13,6 +13,8 @@ func (s Spec) Synopsis() string {
 	switch s.Form {
 	case Chain:
 		b.WriteString(" [A < B < C]")
+	case Included:
+		b.WriteString(" SCOPE > A, B")
 	case Named:
 		b.WriteString(" NAME")
 	case Bindings:

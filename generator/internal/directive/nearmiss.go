@@ -240,6 +240,7 @@ func nearestSpec(letters []rune, rest string) (spec *Spec, inPrefix, edits int) 
 var (
 	assignment = regexp.MustCompile(`^([\pL.]+)[=＝]`)
 	comparison = regexp.MustCompile(`^[\pL_]\w*\s*<\s*\w`)
+	inclusion  = regexp.MustCompile(`^\pL\S*\s*>\s*\w`)
 )
 
 // argues reports whether text looks like arguments of the directive. exact reports that the name
@@ -250,6 +251,8 @@ func (s *Spec) argues(text string, exact bool) bool {
 	switch {
 	case s.Form == Chain:
 		return comparison.MatchString(text)
+	case s.Form == Included:
+		return inclusion.MatchString(text)
 	case s.Form == Bindings:
 		m := assignment.FindStringSubmatch(text)
 		return m != nil &&

@@ -22,9 +22,10 @@ var (
 	// keyWord is a key. Projects that call the host a backend write backend_action= for action=.
 	keyWord = regexp.MustCompile(`^(?i:backend[_-]?)?([A-Za-z]+(?:_[A-Za-z]+)*)$`)
 	label   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	scope   = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
 	number  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	role    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+	// scopeText is a scope (RFC 6749, section 3.3).
+	scopeText = regexp.MustCompile(`^[\x21\x23-\x5b\x5d-\x7e]+$`)
+	role      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
 // Parse reads a comment for which Is holds. The directive holds the parts that are understood; the
@@ -60,6 +61,8 @@ func Parse(c *ast.Comment) (*Directive, []Problem) {
 	switch spec.Form {
 	case Chain:
 		l.chain()
+	case Included:
+		l.included()
 	case Bindings:
 		l.bindings()
 	case Valued:
@@ -321,7 +324,7 @@ func (k Key) check(p part, param bool) (code diag.Code, fix, message string) {
 				quoted
 		}
 	case Labels:
-		if !scope.MatchString(p.text) {
+		if !scopeText.MatchString(p.text) {
 			return code,
 				"write scopes of printable ASCII without quotes and backslashes, separated by commas " +
 					"without spaces",
@@ -408,12 +411,38 @@ func (l *lexer) chain() {
 			l.problem(diag.BadHierarchy, start, start+len(name), "rename the role",
 				"the role name "+name+" is reserved")
 			return
-		case slices.ContainsFunc(l.d.Chain, func(o Value) bool { return o.Text == name }):
-			l.problem(diag.BadHierarchy, start, start+len(name), "write each role once",
-				"the role "+name+" stands twice in the hierarchy")
-			return
 		}
 		l.d.Chain = append(l.d.Chain, v)
+	}
+}
+
+// included reads SCOPE > A, B.
+func (l *lexer) included() {
+	l.space()
+	if i := strings.Index(l.text[l.at:], " //"); i >= 0 { // a scope may be a URL
+		l.problem(diag.Malformed, l.at+i+1, len(l.text),
+			"move the note to a line of its own above the directive",
+			"a comment is among the arguments of //mcp:scopes")
+		return
+	}
+	scope, list, found := strings.Cut(l.text[l.at:], ">")
+	if !found {
+		l.problem(diag.BadHierarchy, 0, len(l.text), "write "+l.d.Spec.Example,
+			"//mcp:scopes has no >, and the scopes that it includes behind it")
+		return
+	}
+	at := l.at
+	for _, text := range append([]string{scope}, strings.Split(list, ",")...) {
+		name := strings.Trim(text, " \t")
+		start := at + strings.Index(text, name)
+		at += len(text) + len(",")
+		if !scopeText.MatchString(name) || strings.ContainsAny(name, ">,") {
+			l.problem(diag.BadHierarchy, start, max(start+len(name), start+1),
+				"write a scope, >, and the scopes that it includes, separated by commas: "+
+					l.d.Spec.Example, fmt.Sprintf("%q is not a scope", name))
+			return
+		}
+		l.d.Chain = append(l.d.Chain, l.value(part{text: name, start: start, end: start + len(name)}))
 	}
 }
 

@@ -72,6 +72,7 @@ const (
 	Bindings             // KIND={argument}[:PATTERN], once or several times; no keys
 	Valued               // ARGUMENT=VALUES, then keys
 	Bare                 // nothing at all
+	Included             // a scope, >, and scopes apart by commas; no keys
 )
 
 // Spec is the grammar of one directive. Parsing, `mcpgen explain DIRECTIVE` and the table in the
@@ -121,9 +122,11 @@ var access = []Key{
 	{Name: "public", Kind: Flag,
 		Purpose: "every caller, also one without an identity; excludes the other rules"},
 	{Name: "authenticated", Kind: Flag, Purpose: "every caller with an identity"},
-	{Name: "minrole", Kind: Text,
-		Purpose: "callers with this role or a higher one; lowest and highest fit any hierarchy"},
+	{Name: "minrole", Kind: List,
+		Purpose: "callers with one of these roles or a role above it; lowest and highest fit any " +
+			"hierarchy"},
 	{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
+	{Name: "anyscope", Kind: Labels, Purpose: "callers whose token has one of these scopes"},
 	{Name: "action", Kind: Label, Purpose: "the action of the host's permission " +
 		"<app>.<action>_<object>, or the whole permission without app= and object=; mcpgen " +
 		"maps CRUD verbs; none means no rule"},
@@ -141,6 +144,13 @@ var elicits = Key{Name: "elicits", Kind: Flag,
 	Purpose: "the handler may ask the client for input, by runtime.Elicit, runtime.Sample or " +
 		"runtime.Roots: a form, a message of the model, or its folders"}
 
+// facts is the key of the facts for the blast radius of agents.
+var facts = Key{Name: "facts", Kind: Choices, Choices: []string{model.Private, model.Untrusted,
+	model.Egress, "none"},
+	Purpose: "for mcpgen radius. private: it returns data that outsiders must not see. untrusted: it " +
+		"returns text that outsiders wrote. egress: it can send data out. Without this key, all three " +
+		"count; openworld=false removes egress"}
+
 // lenient is the key that makes the arguments of a tool lenient.
 func lenient(purpose string) Key { return Key{Name: "lenient", Kind: Hint, Purpose: purpose} }
 
@@ -156,7 +166,7 @@ var (
 	refusing = []Key{
 		{Name: "denial", Kind: Choice, Choices: []string{"conceal", "forbid", "challenge"},
 			Purpose: "the response to a refused call; default: the server's setting. challenge " +
-				"requires scopes=; a caller who lacks only scopes gets their names"},
+				"requires scopes= or anyscope=; a caller who lacks only scopes gets their names"},
 		{Name: "constrained", Kind: Flag, Purpose: "the handler applies the host's object constraints"},
 	}
 )
@@ -196,20 +206,30 @@ var specs = []Spec{
 	},
 	{
 		Name: "roles",
-		Purpose: "declares the role hierarchy, lowest first. On a const block, without roles: the " +
-			"constants by ascending value. Default: Viewer < Member < Manager < Admin",
-		Places: []Place{PackageDoc, ConstBlock}, Form: Chain,
+		Purpose: "declares the role hierarchy. Each line is a chain, lowest first. Several are a partial " +
+			"order together, and the first is the main chain: lowest and highest are its ends. On a " +
+			"const block, without roles: the constants by ascending value are the main chain. " +
+			"Default: Viewer < Member < Manager < Admin",
+		Places: []Place{PackageDoc, ConstBlock}, Form: Chain, Repeat: true,
 		Example: `//mcp:roles Viewer < Member < Manager < Admin`,
+	},
+	{
+		Name: "scopes",
+		Purpose: "declares that a token with the scope before > has the scopes behind it too. Each scope " +
+			"has one line. Rules of the package are compiled with all alternatives, of which a rule has " +
+			"at most 16",
+		Places: []Place{PackageDoc}, Form: Included, Repeat: true,
+		Example: `//mcp:scopes repo > public_repo, repo:status`,
 	},
 	{
 		Name: "default",
 		Purpose: "sets the default access rule for the package or the methods of a type. " +
-			"authenticated, minrole= or scopes= on a handler replace the default rule. action= " +
+			"authenticated, minrole=, scopes= or anyscope= on a handler replace the default rule. action= " +
 			"and object= are inherited separately. public inherits nothing",
 		Places: []Place{PackageDoc, TypeDoc},
 		Keys: slices.Concat(access, []Key{output("the default for output=, public tools "+
 			"included", "none", "structured"),
-			lenient("the default for lenient=, public tools included")}),
+			lenient("the default for lenient=, public tools included"), facts}),
 		Example: `//mcp:default minrole=Viewer object=device`,
 	},
 	{
@@ -236,6 +256,7 @@ var specs = []Spec{
 			{Name: "idempotent", Kind: Hint,
 				Purpose: "hint: a second call with the same arguments has no further effect"},
 			{Name: "openworld", Kind: Hint, Purpose: "hint: interacts with systems outside the service"},
+			facts,
 		}, refusing, []Key{
 			{Name: "catalog", Kind: Catalogs,
 				Purpose: "the catalogs of the tool. A client can request the list of one catalog; " +
@@ -270,7 +291,7 @@ var specs = []Spec{
 	{
 		Name: "prompt", Purpose: "serves the handler as a prompt; its arguments are strings",
 		Places:  []Place{Func, InterfaceMethod},
-		Keys:    slices.Concat(named, access, refusing, []Key{elicits}),
+		Keys:    slices.Concat(named, access, refusing, []Key{facts, elicits}),
 		Example: `//mcp:prompt minrole=Viewer title="Write a welcome"`,
 	},
 	{
@@ -286,7 +307,7 @@ var specs = []Spec{
 				Purpose: "the media type of the content, for example text/markdown"},
 			{Name: "subscribe", Kind: Flag, Purpose: "clients can subscribe to updates of the " +
 				"resource, which the program reports with Server.ResourceUpdated"},
-		}, named, access, refusing, []Key{elicits}),
+		}, named, access, refusing, []Key{facts, elicits}),
 		Example: `//mcp:resource uri=team://people/{id} minrole=Viewer mimetype=application/json`,
 	},
 	{
@@ -386,10 +407,11 @@ var specs = []Spec{
 		Places: []Place{Func, InterfaceMethod}, Form: Valued, Repeat: true, OfTool: true,
 		Keys: []Key{
 			{Name: "authenticated", Kind: Flag, Purpose: "every caller with an identity"},
-			{Name: "minrole", Kind: Text,
-				Purpose: "callers whose role is this one or higher; lowest and highest fit any " +
-					"hierarchy"},
+			{Name: "minrole", Kind: List,
+				Purpose: "callers with one of these roles or a role above it, beside the roles of the " +
+					"tool's rule; lowest and highest fit any hierarchy"},
 			{Name: "scopes", Kind: Labels, Purpose: "callers whose token has all of these scopes"},
+			{Name: "anyscope", Kind: Labels, Purpose: "callers whose token has one of these scopes"},
 		},
 		Example: `//mcp:rule action=delete,purge minrole=Admin`,
 	},

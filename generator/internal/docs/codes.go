@@ -32,8 +32,8 @@ var protocolCodes = []struct {
 
 // ownCodes are the constants of package wire.
 var ownCodes = []struct{ name, meaning string }{
-	{"codeForbidden", "a prompt or resource that is refused and not concealed, or a caller without " +
-		"a user of the host"},
+	{"codeForbidden", "a prompt or resource that is refused and not concealed, a caller without " +
+		"a user of the host, or a blocked client"},
 	{"codeTooManyListeners", "too many `subscriptions/listen` requests"},
 	{"codeUnavailable", "tasks, catalogs or permissions that cannot be read now: try again later"},
 }

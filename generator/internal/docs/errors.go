@@ -57,16 +57,16 @@ func served() toolset.Toolset {
 			Roles: access.DefaultRoles(),
 			Rules: []access.Rule{
 				{Tool: "challenged", Scopes: []string{"orders"}, Denial: access.Challenge},
-				{Tool: "concealed", MinRole: 4},
+				{Tool: "concealed", MinRole: []string{"Admin"}},
 				{Tool: "fails", Authenticated: true},
-				{Tool: "forbidden", MinRole: 4, Denial: access.Forbid},
+				{Tool: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid},
 				{Tool: "panics", Authenticated: true},
 				{Tool: "slow", Authenticated: true},
 				{Tool: "works", Authenticated: true},
 			},
 			Prompts: []access.Rule{
-				{Prompt: "concealed", MinRole: 4},
-				{Prompt: "forbidden", MinRole: 4, Denial: access.Forbid},
+				{Prompt: "concealed", MinRole: []string{"Admin"}},
+				{Prompt: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid},
 			},
 		},
 		Tools: []toolset.Tool{
@@ -148,7 +148,7 @@ func (c client) message(method, params string) string {
 func clients() (list []client, stop func(), err error) {
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("member"): {Subject: "mel", Role: "Member"}}),
+			identity.HashToken("member"): {Subject: "mel", Roles: []string{"Member"}}}),
 		Logger: slog.New(slog.DiscardHandler),
 		HTTP:   runtime.HTTPOptions{Hosts: []string{"shop.example"}},
 	}, served())

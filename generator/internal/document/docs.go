@@ -40,6 +40,9 @@ func body(s model.Service) string {
 				"without a directive.\n\n")
 		}
 		writeMatrix(&b, s, kind)
+		if first {
+			writeScopes(&b, s)
+		}
 		if kind == "tool" {
 			writeCatalogs(&b, s)
 		}
@@ -47,6 +50,7 @@ func body(s model.Service) string {
 			e.write(&b)
 		}
 	}
+	writeRadius(&b, s)
 	return b.String()
 }
 
@@ -56,7 +60,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	if len(m.rows) == 0 {
 		return
 	}
-	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.also) > 0 })
+	also := slices.ContainsFunc(m.rows, func(r matrixRow) bool { return len(r.needs()) > 0 })
 	b.WriteString("| " + kind + " |")
 	for _, caller := range m.callers {
 		b.WriteString(" " + cell(caller) + " |")
@@ -78,12 +82,22 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
 		if also {
-			b.WriteString(strings.TrimRight(" "+cell(strings.Join(row.also, ", ")), " ") + " |")
+			b.WriteString(strings.TrimRight(" "+cell(strings.Join(row.needs(), ", ")), " ") + " |")
 		}
 		if proven {
 			b.WriteString(" " + row.proven + " |")
 		}
 		b.WriteByte('\n')
+	}
+}
+
+// writeScopes lists the scopes that include others.
+func writeScopes(b *strings.Builder, s model.Service) {
+	for i, line := range s.Scopes.Lines {
+		if i == 0 {
+			b.WriteString("\nA token with one of these scopes has others too:\n\n")
+		}
+		fmt.Fprintf(b, "- %s: %s\n", code(line[0]), strings.Join(codes(line[1:]), ", "))
 	}
 }
 
@@ -118,7 +132,8 @@ type entry struct {
 
 // entriesOf describes what a service serves.
 func entriesOf(s model.Service) (list []entry) {
-	prompts, resources := s.Prompts, s.Resources
+	prompts, resources, order := s.Prompts, s.Resources, s.Roles.Order()
+	stated := statesFacts(s)
 	for _, t := range s.Served() {
 		e := entry{Served: t}
 		var r model.Resource
@@ -133,13 +148,19 @@ func entriesOf(s model.Service) (list []entry) {
 			r, resources = resources[0], resources[1:]
 			arguments, takes = r.Variables, len(r.Variables) > 0
 		}
-		e.facts.add(true, "Access: "+accessWords(*t.Tool))
+		e.facts.add(true, "Access: "+accessWords(*t.Tool, nil))
 		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
 		for _, v := range t.Ruled() {
-			e.facts.add(true, "Value "+code(v.Name())+": "+accessWords(model.Tool{Access: v.Access}))
+			base := t.Access.MinRole // needed as well, unless the value's roles imply them
+			if order.Implies(order.Resolve(v.Access.MinRole), order.Resolve(base)) {
+				base = nil
+			}
+			e.facts.add(true, "Value "+code(v.Name())+": "+
+				accessWords(model.Tool{Access: v.Access}, base))
 		}
 		hints := hintWords(t.Hints)
 		e.facts.add(hints != "", "Hints: "+hints+".")
+		e.facts.add(stated, factWords(*t.Tool))
 		e.facts.list("Grants: the client needs %s.", permissionWords(*t.Tool))
 		if t.Limits.NonBlocking {
 			e.facts.add(true, "Time: no limit, because it only computes.")
@@ -245,20 +266,19 @@ func (e entry) write(b *strings.Builder) {
 	}
 }
 
-// accessWords describes who may call a tool.
-func accessWords(tool model.Tool) string {
+// accessWords describes who may call a tool, or send a value of a tool with roles of its own.
+func accessWords(tool model.Tool, base []string) string {
 	a := tool.Access
 	var needs []string
 	switch {
 	case a.Public:
 		return "public; every caller may use it, anonymous callers included." +
 			denialWords(tool.Denial)
-	case a.MinRole == model.Lowest:
-		needs = append(needs, "the server's lowest role or higher")
-	case a.MinRole == model.Highest:
-		needs = append(needs, "the server's highest role")
-	case a.MinRole != "":
-		needs = append(needs, fmt.Sprintf("role %s or higher", a.MinRole))
+	case len(a.MinRole) > 0:
+		needs = append(needs, roleWords(a.MinRole))
+		if len(base) > 0 {
+			needs = append(needs, roleWords(base))
+		}
 	case a.Authenticated:
 		needs = append(needs, "an authenticated caller")
 	}
@@ -274,6 +294,19 @@ func accessWords(tool model.Tool) string {
 		host = "; no permission of the host"
 	}
 	return "needs " + sentenceList(needs) + host + "." + denialWords(tool.Denial)
+}
+
+// roleWords describes callers with one of the roles of a rule.
+func roleWords(roles []string) string {
+	switch {
+	case len(roles) > 1:
+		return "one of the roles " + sentenceList(roles) + " or higher"
+	case roles[0] == model.Lowest:
+		return "the server's lowest role or higher"
+	case roles[0] == model.Highest:
+		return "the server's highest role"
+	}
+	return "role " + roles[0] + " or higher"
 }
 
 func denialWords(denial string) string {

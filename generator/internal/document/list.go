@@ -112,14 +112,28 @@ func (i ListItem) String() string {
 	return row
 }
 
+// scopes are alternatives as the keys of a directive. A list that no key has, of alternatives with
+// several scopes, has them apart by |.
+func scopes(alternatives [][]string) string {
+	var texts []string
+	for _, scopes := range alternatives {
+		texts = append(texts, strings.Join(scopes, ","))
+	}
+	several := func(scopes []string) bool { return len(scopes) > 1 }
+	if len(alternatives) > 1 && !slices.ContainsFunc(alternatives, several) {
+		return "anyscope=" + strings.Join(texts, ",")
+	}
+	return "scopes=" + strings.Join(texts, "|")
+}
+
 // rule is the effective access rule and the denial mode, in the syntax of the directive.
 func rule(t model.Tool) string {
 	a := t.Access
 	var keys words
 	keys.add(a.Public, "public")
 	keys.add(a.Authenticated, "authenticated")
-	keys.add(a.MinRole != "", "minrole="+a.MinRole)
-	keys.add(len(a.Scopes) > 0, "scopes="+strings.Join(a.Scopes, ","))
+	keys.add(len(a.MinRole) > 0, "minrole="+strings.Join(a.MinRole, ","))
+	keys.add(len(a.Scopes) > 0, scopes(a.Alternatives()))
 	keys.add(a.Permission != "", "permission="+a.Permission)
 	keys.add(a.Action == model.NoAction, "action=none")
 	keys.add(a.Constrained, "constrained")

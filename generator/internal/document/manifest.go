@@ -12,17 +12,20 @@ import (
 )
 
 // manifestVersion is the version of the manifest's format.
-const manifestVersion = 2
+const manifestVersion = 3
 
 // manifest is mcp.manifest.json: what a package serves and to whom, for review and for other
 // tools. It holds no position and no version of mcpgen, so that it changes only when authority or
 // contract does. The lists of the package are always present. In all other places, an empty field
 // is left out: a rule without minRole requires no role.
 type manifest struct {
-	Manifest  int                `json:"manifest"`  // the version of the format
-	Package   string             `json:"package"`   // the import path
-	Server    manifestServer     `json:"server"`    // what //mcp:server declares
-	Roles     []string           `json:"roles"`     // lowest first; empty fits any hierarchy
+	Manifest int            `json:"manifest"` // the version of the format
+	Package  string         `json:"package"`  // the import path
+	Server   manifestServer `json:"server"`   // what //mcp:server declares
+	// Roles are chains, each lowest first, and the main chain first; empty fits any hierarchy.
+	Roles [][]string `json:"roles"`
+	// Scopes are the lines of //mcp:scopes: a scope, and then the scopes that a token with it has too.
+	Scopes    [][]string         `json:"scopes,omitempty"`
 	Tools     []manifestTool     `json:"tools"`     // by name
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
 	Resources []manifestResource `json:"resources"` // by URI
@@ -60,14 +63,18 @@ type manifestTool struct {
 	Params      []string       `json:"params,omitempty"`      // plain ones, in the signature's order
 	Description string         `json:"description,omitempty"` // the text for models
 	Access      manifestAccess `json:"access"`                // the rule
-	// Values are those that a //mcp:rule is about, with the rule of the tool included.
-	Values   []manifestValue `json:"values,omitempty"`
-	Denial   string          `json:"denial,omitempty"`   // "conceal", "forbid" or "challenge"
-	Hints    manifestHints   `json:"hints,omitzero"`     // those that are written
-	Limits   manifestLimits  `json:"limits"`             // of one call
-	Catalogs []string        `json:"catalogs,omitempty"` // by name
-	Input    contract        `json:"input"`              // the schema of the arguments, by property
-	Output   contract        `json:"output,omitempty"`   // absent if the tool promises none
+	// Values are those that a //mcp:rule is about. Their rules include the rule of the tool. If a
+	// value has roles of its own, the caller needs one of these and one of the tool's.
+	Values []manifestValue `json:"values,omitempty"`
+	Denial string          `json:"denial,omitempty"` // "conceal", "forbid" or "challenge"
+	Hints  manifestHints   `json:"hints,omitzero"`   // those that are written
+	// Facts are "private", "untrusted" and "egress" as far as they are stated, or "none" alone. They
+	// are absent if unstated.
+	Facts    []string       `json:"facts,omitempty"`
+	Limits   manifestLimits `json:"limits"`             // of one call
+	Catalogs []string       `json:"catalogs,omitempty"` // by name
+	Input    contract       `json:"input"`              // the schema of the arguments, by property
+	Output   contract       `json:"output,omitempty"`   // absent if the tool promises none
 	// Omits are the properties that results do not contain, though the Go type has them, by
 	// //mcp:param.
 	Omits []string `json:"omits,omitempty"`
@@ -92,6 +99,7 @@ type manifestPrompt struct {
 	Description string             `json:"description,omitempty"` // the text for people and models
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Facts       []string           `json:"facts,omitempty"`       // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Arguments   []manifestArgument `json:"arguments,omitempty"`   // in the signature's order
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
@@ -107,6 +115,7 @@ type manifestResource struct {
 	Subscribe   bool               `json:"subscribe,omitempty"`   // clients can subscribe to updates
 	Access      manifestAccess     `json:"access"`                // the rule
 	Denial      string             `json:"denial,omitempty"`      // as of a tool
+	Facts       []string           `json:"facts,omitempty"`       // as of a tool
 	Limits      manifestLimits     `json:"limits"`                // only timeout or nonblocking
 	Variables   []manifestArgument `json:"variables,omitempty"`   // in the order of the URI
 	Elicits     bool               `json:"elicits,omitempty"`     // as of a tool
@@ -123,9 +132,10 @@ type manifestArgument struct {
 }
 
 type manifestAccess struct {
-	Public        bool   `json:"public,omitempty"`        // everybody, without a credential
-	Authenticated bool   `json:"authenticated,omitempty"` // every caller with an identity
-	MinRole       string `json:"minRole,omitempty"`       // the lowest role; absent for none
+	Public        bool `json:"public,omitempty"`        // everybody, without a credential
+	Authenticated bool `json:"authenticated,omitempty"` // every caller with an identity
+	// MinRole are roles of which the caller needs one, or a role above one; absent for none.
+	MinRole []string `json:"minRole,omitempty"`
 	// Permission is "none" for action=none, and empty without action= and object=.
 	Permission string `json:"permission,omitempty"`
 	// Verb is the CRUD verb that the action is mapped from. Permissions with different actions and
@@ -134,7 +144,9 @@ type manifestAccess struct {
 	Action string   `json:"action,omitempty"` // of the permission, as in "change"
 	Object string   `json:"object,omitempty"` // of the permission, as in "device"
 	Scopes []string `json:"scopes,omitempty"` // all of them are needed
-	Allow  []string `json:"allow,omitempty"`  // KIND={argument}[:PATTERN], sorted
+	// OrScopes are further alternatives: in place of scopes, all of one of them.
+	OrScopes [][]string `json:"orScopes,omitempty"`
+	Allow    []string   `json:"allow,omitempty"` // KIND={argument}[:PATTERN], sorted
 	// Constrained reports that the handler honours object constraints. Only such a handler is open
 	// to a constrained caller.
 	Constrained bool `json:"constrained,omitempty"`
@@ -180,14 +192,15 @@ func Manifest(s model.Service) ([]byte, error) {
 			Version: s.Server.Version, App: s.Server.App, Website: s.Server.Website,
 			Icons: iconsOf(s.Server.Icons), Unannotated: s.Server.Unannotated,
 			Client: s.Server.Client},
-		Roles:     []string{},
+		Roles:     [][]string{},
+		Scopes:    s.Scopes.Lines,
 		Tools:     []manifestTool{},
 		Prompts:   []manifestPrompt{},
 		Resources: []manifestResource{},
 		Ignored:   []manifestIgnored{},
 	}
 	if s.Roles.Own {
-		m.Roles = s.Roles.Names
+		m.Roles = s.Roles.Chains
 	}
 	for _, tool := range s.Tools {
 		t, err := manifestOf(tool)
@@ -200,7 +213,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		m.Prompts = append(m.Prompts, manifestPrompt{
 			Name: prompt.Name, Title: prompt.Title, Handler: prompt.Handler.String(),
 			Description: prompt.Description,
-			Access:      accessOf(prompt.Access), Denial: prompt.Denial,
+			Access:      accessOf(prompt.Access), Denial: prompt.Denial, Facts: prompt.Facts,
 			Limits: limitsOf(prompt.Limits), Arguments: argumentsOf(prompt.Arguments),
 			Elicits: prompt.Elicits,
 		})
@@ -209,7 +222,7 @@ func Manifest(s model.Service) ([]byte, error) {
 		m.Resources = append(m.Resources, manifestResource{
 			URI: r.URI, Name: r.Name, Title: r.Title, Handler: r.Handler.String(),
 			Description: r.Description, MIMEType: r.MIMEType, Subscribe: r.Subscribe,
-			Access: accessOf(r.Access), Denial: r.Denial,
+			Access: accessOf(r.Access), Denial: r.Denial, Facts: r.Facts,
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 			Elicits: r.Elicits,
 		})
@@ -242,6 +255,7 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 		Access:      accessOf(tool.Access),
 		Denial:      tool.Denial,
 		Hints:       manifestHints(tool.Hints),
+		Facts:       tool.Facts,
 		Limits:      limitsOf(tool.Limits),
 		Catalogs:    tool.Catalogs,
 		Aliases:     tool.Aliases,
@@ -288,7 +302,8 @@ func iconsOf(icons []model.Icon) (list []manifestIcon) {
 func accessOf(a model.Access) manifestAccess {
 	m := manifestAccess{
 		Public: a.Public, Authenticated: a.Authenticated, MinRole: a.MinRole,
-		Permission: a.RequiredPermission(), Scopes: a.Scopes, Constrained: a.Constrained,
+		Permission: a.RequiredPermission(), Scopes: a.Scopes, OrScopes: a.OrScopes,
+		Constrained: a.Constrained,
 	}
 	if a.Permission != "" {
 		m.Verb, m.Action, m.Object = a.Verb, a.Action, a.Object

@@ -7,21 +7,26 @@ import (
 	"text/tabwriter"
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // matrix is the table of tools, prompts, resources and callers, drawn in MCP.md and by mcpgen
 // matrix alike.
 type matrix struct {
-	callers []string // columns: anonymous, a caller of no role, then the roles, lowest first
+	callers []string // columns: anonymous, a caller of no role, then the roles of the order
+	order   roleorder.Order
 	rows    []matrixRow
+	within  *within // nil without a boundary
 }
 
 type matrixRow struct {
-	kind string // "tool", "prompt" or "resource"
-	id   string // the name of the tool or prompt, or the URI of the resource
-	tool string // its name, or the URI; a value with a rule has its argument and itself behind it
-	may  []bool // by caller, as far as roles decide
-	also words  // what the caller needs besides, in words; code in backquotes
+	kind string     // "tool", "prompt" or "resource"
+	id   string     // the name of the tool or prompt, or the URI of the resource
+	tool string     // its name, or the URI; a value with a rule has its argument and itself behind it
+	may  []bool     // by caller, as far as roles decide
+	also words      // what the caller needs besides, in words; code in backquotes
+	sets [][]string // of several roles that open it together; see [roleorder.Order.Together]
 	// proven is what its handler is proven to reach, or that nothing is; empty where no tool of the
 	// package has a record.
 	proven string
@@ -39,21 +44,34 @@ const (
 	highestRole = "highest role"
 )
 
+// The positions of columns.
+const (
+	withoutRole = 1
+	firstRole   = 2 // the lowest role
+)
+
 // matrixOf reads the table of a service. A service that names no role fits any hierarchy: only the
 // lowest and the highest of its roles differ.
-func matrixOf(s model.Service) matrix {
-	roles := s.Roles.Names
-	if !s.Roles.Own {
-		roles = []string{lowestRole, highestRole}
+func matrixOf(s model.Service) matrix { return matrixWithin(s, nil) }
+
+// matrixWithin is matrixOf for a client with a boundary, if there is one. It has the rows that the
+// client may use for some caller.
+func matrixWithin(s model.Service, client *Client) matrix {
+	m := matrix{callers: []string{anonymous, noRole}, order: s.Roles.Order()}
+	if client != nil && !s.Roles.Own && client.order != nil {
+		m.order = *client.order
+	} else if !s.Roles.Own {
+		m.order, _ = roleorder.New([][]string{{lowestRole, highestRole}})
 	}
-	m := matrix{callers: append([]string{anonymous, noRole}, roles...)}
+	m.callers = append(m.callers, m.order.Names()...)
+	m.within = client.within(s, m.order)
 	for _, tool := range s.Served() {
-		a := tool.Access
-		from := m.from(a, s.Roles)
-		for _, least := range m.leastOf(tool.Values, s.Roles) {
-			from = max(from, least)
+		row := m.row(tool, "", tool.Access, tool.Values, func(c caller) bool {
+			return m.lets(tool.Access, c) && m.letsSomeValue(tool, c)
+		})
+		if !m.within.has(tool) || !m.shows(row) {
+			continue
 		}
-		row := m.row(tool, "", a, from)
 		for _, argument := range tool.Closed() {
 			row.also = append(row.also, fmt.Sprintf("a value of `%s`", argument))
 		}
@@ -65,73 +83,108 @@ func matrixOf(s model.Service) matrix {
 			}
 		}
 		m.rows = append(m.rows, row)
-		for _, v := range tool.Ruled() {
-			row := m.row(tool, " "+v.Name(), v.Access, m.from(v.Access, s.Roles))
-			row.proven = m.rows[len(m.rows)-1].proven
-			m.rows = append(m.rows, row)
+		for _, v := range m.within.values(tool) {
+			row := m.row(tool, " "+v.Name(), v.Access, []model.Value{v}, func(c caller) bool {
+				return m.lets(tool.Access, c) && m.lets(v.Access, c)
+			})
+			if row.proven = m.rows[len(m.rows)-1].proven; m.shows(row) {
+				m.rows = append(m.rows, row)
+			}
 		}
 	}
+	m.narrow()
 	return m
 }
 
-// from is the first column that a rule lets in. It is beyond the last one for an empty rule.
-func (m matrix) from(a model.Access, roles model.Roles) int {
+// caller is a kind of caller: an anonymous one, or one with the rights of roles.
+type caller struct {
+	anonymous bool
+	held      uint64
+}
+
+// caller returns the caller of a column.
+func (m matrix) caller(column int) caller {
+	if column < firstRole {
+		return caller{anonymous: column < withoutRole}
+	}
+	return caller{held: m.order.BelowAt(column-firstRole) & m.within.mask()}
+}
+
+// lets reports whether a rule lets a caller in, as far as roles decide. An empty rule lets nobody
+// in.
+func (m matrix) lets(a model.Access, c caller) bool {
 	switch {
 	case a.Public:
-		return 0
-	case a.MinRole != "":
-		return 2 + minRole(a.MinRole, roles)
-	case a.Authenticated, len(a.Scopes) > 0, a.Permission != "":
-		return 1
+		return true
+	case c.anonymous:
+		return false
+	case len(a.MinRole) > 0:
+		return m.order.Bits(m.order.Resolve(a.MinRole))&c.held != 0
 	}
-	return len(m.callers)
+	return a.Authenticated || len(a.Scopes) > 0 || a.Permission != ""
+}
+
+// letsSomeValue reports whether a caller may send a value of each argument.
+func (m matrix) letsSomeValue(tool model.Served, c caller) bool {
+	some := map[string]bool{}
+	for _, v := range tool.Values {
+		some[v.Argument] = some[v.Argument] || m.within.hasValue(tool, v) && m.lets(v.Access, c)
+	}
+	for _, may := range some {
+		if !may {
+			return false
+		}
+	}
+	return true
 }
 
 // column is the column of a caller, which may have the role of another service. A hierarchy takes a
-// role that it does not know as no role. If a service names no role, each role is the lowest one or
-// higher.
-func (m matrix) column(caller string, own bool) int {
-	const without, lowest = 1, 2
+// role that it does not know as no role, unless the role is known to be the lowest one or above it.
+func (m matrix) column(caller string, lowest bool) int {
 	switch i := slices.Index(m.callers, caller); {
 	case i >= 0:
 		return i
 	case caller == highestRole:
-		return len(m.callers) - 1
-	case caller == lowestRole || !own:
-		return lowest
+		return firstRole + len(m.order.Main()) - 1
+	case caller == lowestRole, lowest:
+		return firstRole
 	}
-	return without
+	return withoutRole
 }
 
-// leastOf is, for each argument, the first column that may send one of its values.
-func (m matrix) leastOf(values []model.Value, roles model.Roles) map[string]int {
-	least := map[string]int{}
+// row is a row of the matrix, as far as an access rule and those of values decide. suffix names a
+// value.
+func (m matrix) row(of model.Served, suffix string, a model.Access, values []model.Value,
+	may func(c caller) bool) matrixRow {
+	row := matrixRow{kind: of.Kind, id: of.ID, tool: of.ID + suffix}
+	for column := range m.callers {
+		row.may = append(row.may, may(m.caller(column)))
+	}
+	roles := slices.Clone(of.Access.MinRole)
 	for _, v := range values {
-		from := m.from(v.Access, roles)
-		if other, has := least[v.Argument]; !has || from < other {
-			least[v.Argument] = from
-		}
+		roles = append(roles, v.Access.MinRole...)
 	}
-	return least
-}
-
-// row is a row of the matrix, as far as an access rule decides it. suffix names a value.
-func (m matrix) row(of model.Served, suffix string, a model.Access, from int) matrixRow {
-	row := matrixRow{kind: of.Kind, id: of.ID, tool: of.ID + suffix,
-		may: make([]bool, len(m.callers))}
-	for i := range row.may {
-		row.may[i] = i >= from
-	}
+	row.sets = m.order.Together(m.order.Resolve(roles), func(roles []string) bool {
+		return may(caller{held: m.order.Held(roles) & m.within.mask()})
+	})
 	row.also = conditions(a)
 	row.also.add(a.Permission == "" && a.Action == model.NoAction, "no permission of the host")
 	return row
 }
 
+// needs are all that a caller needs beside the roles of the columns, and the sets of roles that
+// open the row together.
+func (r matrixRow) needs() words {
+	needs := slices.Clone(r.also)
+	for _, set := range r.sets {
+		needs = append(needs, "open to the roles "+sentenceList(codes(set))+" together")
+	}
+	return needs
+}
+
 // conditions are the scopes and the permission of a rule.
 func conditions(a model.Access) (list words) {
-	for _, scope := range a.Scopes {
-		list = append(list, fmt.Sprintf("scope `%s`", scope))
-	}
+	list = scopeorder.Words(a.Alternatives(), func(scope string) string { return "`" + scope + "`" })
 	list.add(a.Permission != "",
 		fmt.Sprintf("permission `%s` (enforced only with Host.Source)", a.Permission))
 	return list
@@ -152,35 +205,17 @@ func permissionWords(tool model.Tool) []string {
 	return words
 }
 
-// minRole is the position of a role among the columns of roles. An unknown one is beyond them all:
-// it admits nobody.
-func minRole(name string, roles model.Roles) int {
-	if !roles.Own {
-		return map[string]int{model.Lowest: 0, model.Highest: 1}[name]
-	}
-	if i := slices.Index(roles.Names, name); i >= 0 {
-		return i
-	}
-	switch name {
-	case model.Lowest:
-		return 0
-	case model.Highest:
-		return len(roles.Names) - 1
-	}
-	return len(roles.Names)
-}
-
 // Matrix draws who may use what, for a terminal: one table a package, and one of its catalogs where
-// it has any.
-func Matrix(services []model.Service) string {
+// it has any. client is nil for a matrix without a boundary.
+func Matrix(services []model.Service, client *Client) string {
 	var b strings.Builder
 	for i, s := range services {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "%s (%s)\n", s.Server.Name, s.Package)
+		fmt.Fprintf(&b, "%s (%s)%s\n", s.Server.Name, s.Package, client.words())
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		m := matrixOf(s)
+		m := matrixWithin(s, client)
 		kind := ""
 		if len(m.rows) == 0 {
 			kind = "tool"
@@ -199,12 +234,12 @@ func Matrix(services []model.Service) string {
 			for _, may := range row.may {
 				cells = append(cells, map[bool]string{true: "yes", false: "-"}[may])
 			}
-			cells.add(true, strings.ReplaceAll(strings.Join(row.also, ", "), "`", ""))
+			cells.add(true, strings.ReplaceAll(strings.Join(row.needs(), ", "), "`", ""))
 			cells.add(row.proven != "", row.proven)
 			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
 		w.Flush() // into a strings.Builder, which does not fail
-		if catalogs := s.Catalogs(); len(catalogs) > 0 {
+		if catalogs := m.catalogs(s); len(catalogs) > 0 {
 			b.WriteByte('\n')
 			fmt.Fprintln(w, "catalog\ttools")
 			for _, c := range catalogs {
@@ -227,7 +262,9 @@ func trimLines(s string) string {
 
 // MatrixReport is the matrix as a document for programs.
 type MatrixReport struct {
-	Version  int             `json:"version"`
+	Version int `json:"version"`
+	// Client is the client whose boundary narrows the matrix.
+	Client   *MatrixClient   `json:"client,omitempty"`
 	Packages []PackageMatrix `json:"packages"`
 }
 
@@ -247,7 +284,9 @@ type MatrixRow struct {
 	Name    string   `json:"name"`
 	Callers []string `json:"callers"` // those who may use it
 	Needs   []string `json:"needs,omitempty"`
-	Proven  string   `json:"proven,omitempty"` // code capabilities
+	// Together are sets of roles that open it if a caller has all roles of one set.
+	Together [][]string `json:"together,omitempty"`
+	Proven   string     `json:"proven,omitempty"` // code capabilities
 }
 
 // MatrixCatalog is a catalog with its tools.
@@ -256,16 +295,17 @@ type MatrixCatalog struct {
 	Tools []string `json:"tools"`
 }
 
-// ReportMatrix returns the matrix of services.
-func ReportMatrix(services []model.Service) MatrixReport {
-	report := MatrixReport{Version: 1, Packages: []PackageMatrix{}}
+// ReportMatrix returns the matrix of services. client is as in [Matrix].
+func ReportMatrix(services []model.Service, client *Client) MatrixReport {
+	report := MatrixReport{Version: 1, Client: client.report(), Packages: []PackageMatrix{}}
 	for _, s := range services {
-		m := matrixOf(s)
+		m := matrixWithin(s, client)
 		p := PackageMatrix{
 			Package: s.Package, Server: s.Server.Name, Callers: m.callers, Rows: []MatrixRow{},
 		}
 		for _, row := range m.rows {
-			r := MatrixRow{Kind: row.kind, Name: row.tool, Callers: []string{}, Proven: row.proven}
+			r := MatrixRow{Kind: row.kind, Name: row.tool, Callers: []string{},
+				Together: row.sets, Proven: row.proven}
 			for i, may := range row.may {
 				if may {
 					r.Callers = append(r.Callers, m.callers[i])
@@ -276,7 +316,7 @@ func ReportMatrix(services []model.Service) MatrixReport {
 			}
 			p.Rows = append(p.Rows, r)
 		}
-		for _, c := range s.Catalogs() {
+		for _, c := range m.catalogs(s) {
 			p.Catalogs = append(p.Catalogs, MatrixCatalog{Name: c.Name, Tools: c.Tools})
 		}
 		report.Packages = append(report.Packages, p)

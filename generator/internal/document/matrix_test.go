@@ -26,28 +26,28 @@ func everyRule(own bool) model.Service {
 	}
 	s := model.Service{
 		Package: "m/p", Name: "p", Server: model.Server{Name: "desk"},
-		Roles: model.Roles{Names: []string{"Guest", "Clerk"}, Own: own},
+		Roles: model.Roles{Chains: [][]string{{"Guest", "Clerk"}}, Own: own},
 		Tools: []model.Tool{
 			tool("a_public", model.Access{Public: true}),
 			tool("b_authenticated", model.Access{Authenticated: true}),
 			tool("c_scope", model.Access{Scopes: []string{"x:r", "x:w"}}),
 			tool("d_permission", model.Access{Permission: "app.view_x", Action: "view"}),
-			tool("e_lowest", model.Access{MinRole: model.Lowest}),
-			tool("f_highest", model.Access{MinRole: model.Highest}),
+			tool("e_lowest", model.Access{MinRole: []string{model.Lowest}}),
+			tool("f_highest", model.Access{MinRole: []string{model.Highest}}),
 			tool("g_nothing", model.Access{}),
 		},
 	}
 	if own {
-		s.Tools = append(s.Tools, tool("h_guest", model.Access{MinRole: "Guest"}),
-			tool("i_clerk", model.Access{MinRole: "Clerk", Scopes: []string{"x:r"},
+		s.Tools = append(s.Tools, tool("h_guest", model.Access{MinRole: []string{"Guest"}}),
+			tool("i_clerk", model.Access{MinRole: []string{"Clerk"}, Scopes: []string{"x:r"},
 				Permission: "app.view_x"}),
-			tool("j_unknown", model.Access{MinRole: "Boss"}))
+			tool("j_unknown", model.Access{MinRole: []string{"Boss"}}))
 	}
 	return s
 }
 
 func TestMatrixShowsWhoMayUseWhat(t *testing.T) {
-	got := Matrix([]model.Service{everyRule(true), everyRule(false)})
+	got := Matrix([]model.Service{everyRule(true), everyRule(false)}, nil)
 	want := `desk (m/p)
 tool             anonymous  no role  Guest  Clerk  and needs
 a_public         yes        yes      yes    yes
@@ -76,7 +76,7 @@ g_nothing        -          -        -            -
 	}
 	s := everyRule(false)
 	s.Tools[2].Catalogs, s.Tools[0].Catalogs = []string{"desk", "night shift"}, []string{"desk"}
-	if got, after := Matrix([]model.Service{s, everyRule(true)}), `
+	if got, after := Matrix([]model.Service{s, everyRule(true)}, nil), `
 g_nothing        -          -        -            -
 
 catalog      tools
@@ -87,36 +87,80 @@ desk (m/p)
 `; !strings.Contains(got, after) {
 		t.Errorf("got\n%s", got)
 	}
-	if Matrix(nil) != "" {
+	if Matrix(nil, nil) != "" {
 		t.Error("no services have a matrix")
+	}
+}
+
+// Roles that are not in one line have columns after the main chain. If a tool and its argument need
+// different roles, the row names them.
+func TestMatrixOfAPartialOrder(t *testing.T) {
+	access := func(roles ...string) model.Access { return model.Access{MinRole: roles} }
+	s := model.Service{
+		Package: "m/p", Name: "p", Server: model.Server{Name: "desk"},
+		Roles: model.Roles{Own: true, Chains: [][]string{{"Member", "Manager", "Admin"},
+			{"Auditor", "Admin"}, {"Support"}}},
+		Tools: []model.Tool{
+			{Name: "log", Access: access("Manager"), Values: []model.Value{
+				{Argument: "do", Value: "read", Ruled: true, Access: access("Auditor", "Support")},
+				{Argument: "do", Value: "purge", Ruled: true, Access: access("highest")}}},
+			{Name: "report", Access: access("Manager", "Auditor")},
+		},
+	}
+	want := `desk (m/p)
+tool          anonymous  no role  Member  Manager  Admin  Auditor  Support  and needs
+log           -          -        -       -        yes    -        -        ` +
+		`a value of do, open to the roles Manager and Auditor together, ` +
+		`open to the roles Manager and Support together
+log do=read   -          -        -       -        yes    -        -        ` +
+		`open to the roles Manager and Auditor together, open to the roles Manager and Support together
+log do=purge  -          -        -       -        yes    -        -
+report        -          -        -       yes      yes    yes      -
+`
+	if got := Matrix([]model.Service{s}, nil); got != want {
+		t.Errorf("got\n%s", got)
+	}
+	diagram := mermaid(s.Roles.Order())
+	for line, times := range map[string]int{"-->": 3, "role0 --> role1\n": 1, "role1 --> role2\n": 1,
+		"role3 --> role2\n": 1, "role4[\"Support\"]\n": 1} {
+		if strings.Count(diagram, line) != times {
+			t.Errorf("%q is not %d times in %s", line, times, diagram)
+		}
 	}
 }
 
 func TestAccessIsDescribedInWords(t *testing.T) {
 	for _, tc := range []struct {
 		tool model.Tool
+		base []string
 		want string
 	}{
-		{model.Tool{Access: model.Access{Public: true}},
+		{model.Tool{Access: model.Access{Public: true}}, nil,
 			"public; every caller may use it, anonymous callers included."},
-		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"},
+		{model.Tool{Access: model.Access{Authenticated: true}, Denial: "forbid"}, nil,
 			"needs an authenticated caller. A refusal lists the missing rights."},
-		{model.Tool{Access: model.Access{MinRole: "Clerk"}, Denial: "conceal"},
+		{model.Tool{Access: model.Access{MinRole: []string{"Clerk"}}, Denial: "conceal"}, nil,
 			"needs role Clerk or higher. For others it does not exist."},
-		{model.Tool{Access: model.Access{MinRole: "lowest"}},
+		{model.Tool{Access: model.Access{MinRole: []string{"lowest"}}}, nil,
 			"needs the server's lowest role or higher."},
-		{model.Tool{Access: model.Access{MinRole: "highest"}}, "needs the server's highest role."},
-		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}},
+		{model.Tool{Access: model.Access{MinRole: []string{"highest"}}}, nil,
+			"needs the server's highest role."},
+		{model.Tool{Access: model.Access{Scopes: []string{"a", "b"}}}, nil,
 			"needs scope `a` and scope `b`."},
-		{model.Tool{Access: model.Access{MinRole: "Clerk", Scopes: []string{"a"}, Permission: "x.y",
-			Constrained: true}},
+		{model.Tool{Access: model.Access{MinRole: []string{"Clerk"}, Scopes: []string{"a", "b"},
+			OrScopes: [][]string{{"c"}}}}, nil,
+			"needs role Clerk or higher and (scopes `a` and `b`, or scope `c`)."},
+		{model.Tool{Access: model.Access{MinRole: []string{"Clerk"}, Scopes: []string{"a"},
+			Permission: "x.y", Constrained: true}}, nil,
 			"needs role Clerk or higher, scope `a` and permission `x.y` (enforced only with " +
 				"Host.Source), with object constraints."},
 		{model.Tool{Access: model.Access{Authenticated: true, Action: "none"}, Denial: "conceal"},
-			"needs an authenticated caller; no permission of the host. For others it does not exist."},
-		{model.Tool{}, "nobody may call it."},
+			nil, "needs an authenticated caller; no permission of the host. For others it does not exist."},
+		{model.Tool{Access: model.Access{MinRole: []string{"Clerk", "Auditor"}}}, []string{"Guest"},
+			"needs one of the roles Clerk and Auditor or higher and role Guest or higher."},
+		{model.Tool{}, nil, "nobody may call it."},
 	} {
-		if got := accessWords(tc.tool); got != tc.want {
+		if got := accessWords(tc.tool, tc.base); got != tc.want {
 			t.Errorf("%+v: %s", tc.tool.Access, got)
 		}
 	}
@@ -249,6 +293,18 @@ func TestResultsAreDescribedInWords(t *testing.T) {
 	} {
 		if got := resultWords(tc.out); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+}
+
+func TestAlternativesOfScopesAreWrittenAsKeys(t *testing.T) {
+	for want, alternatives := range map[string][][]string{
+		"scopes=a,b":   {{"a", "b"}},
+		"anyscope=a,b": {{"a"}, {"b"}},
+		"scopes=a,b|c": {{"a", "b"}, {"c"}},
+	} {
+		if got := scopes(alternatives); got != want {
+			t.Errorf("%q: %s, want %s", alternatives, got, want)
 		}
 	}
 }

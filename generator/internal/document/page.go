@@ -15,6 +15,8 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 var (
@@ -39,9 +41,11 @@ type page struct {
 
 type pageService struct {
 	Title, Package, Roles string
+	Scopes                string
 	Callers               []string
 	Tables                []pageTable
 	Catalogs              []model.Catalog
+	Radius                []radiusRow
 	Sections              []pageSection
 }
 
@@ -91,16 +95,21 @@ func Page(services []model.Service) ([]byte, error) {
 		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; "+
 			"base-uri 'none'; form-action 'none'", sourceHash(style), sourceHash(script)),
 	}
+	lowest := map[string]bool{} // roles that are the lowest one or above it, wherever they are known
 	for _, s := range services {
-		for _, caller := range matrixOf(s).callers {
-			if !slices.Contains(p.Callers, caller) {
-				p.Callers = append(p.Callers, caller)
+		m := matrixOf(s)
+		for column, caller := range m.callers {
+			above := m.caller(column).held&m.order.Bit(m.order.Lowest()) != 0
+			if slices.Contains(p.Callers, caller) {
+				lowest[caller] = lowest[caller] && above
+				continue
 			}
+			p.Callers, lowest[caller] = append(p.Callers, caller), above
 		}
 	}
 	var titles []string
 	for i, s := range services {
-		service := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers)
+		service := pageServiceOf(s, fmt.Sprintf("%d-", i+1), p.Callers, lowest)
 		p.Services = append(p.Services, service)
 		if !slices.Contains(titles, service.Title) {
 			titles = append(titles, service.Title)
@@ -118,15 +127,20 @@ func sourceHash(text string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// pageServiceOf describes a service for the callers of the page.
-func pageServiceOf(s model.Service, prefix string, all []string) pageService {
+// pageServiceOf describes a service for the callers of the page, some of whom have the lowest role
+// of any service or a role above it.
+func pageServiceOf(s model.Service, prefix string, all []string,
+	lowest map[string]bool) pageService {
 	m := matrixOf(s)
 	p := pageService{
 		Title:   cmp.Or(s.Server.Title, s.Server.Name),
-		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(),
+		Package: s.Package, Callers: m.callers, Catalogs: s.Catalogs(), Radius: radiusOf(s),
 	}
 	if s.Roles.Own {
-		p.Roles = strings.Join(s.Roles.Names, " < ")
+		p.Roles = roleorder.Text(s.Roles.Chains)
+	}
+	if len(s.Scopes.Lines) > 0 {
+		p.Scopes = scopeorder.Text(s.Scopes.Lines)
 	}
 	id := func(kind, name string) string { return prefix + kind + "-" + name }
 	callers := map[string]string{} // by the ID of a section
@@ -134,7 +148,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) pageService {
 	for _, row := range m.rows {
 		names := []string{}
 		for _, caller := range all {
-			if row.may[m.column(caller, s.Roles.Own)] {
+			if row.may[m.column(caller, !s.Roles.Own && lowest[caller])] {
 				names = append(names, caller)
 			}
 		}
@@ -145,7 +159,7 @@ func pageServiceOf(s model.Service, prefix string, all []string) pageService {
 		t := &p.Tables[len(p.Tables)-1]
 		r := pageRow{
 			Section: id(row.kind, row.id), Callers: string(who), Name: row.tool, May: row.may,
-			Also: spans(strings.Join(row.also, ", ")), Proven: row.proven,
+			Also: spans(strings.Join(row.needs(), ", ")), Proven: row.proven,
 		}
 		t.Also, t.Proven = t.Also || len(r.Also) > 0, t.Proven || r.Proven != ""
 		t.Rows = append(t.Rows, r)

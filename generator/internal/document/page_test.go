@@ -24,11 +24,14 @@ func everyPart() model.Service {
 		"text":{"type":"string","maxLength":9,"pattern":"^` + "`" + `</script>","description":"The <b>text</b>."},
 		"count":{"type":"integer","minimum":1,"default":3},
 		"place":{"type":"object","properties":{"row":{"enum":["<a>","b"]}}}}}`)
+	s.Tools[0].Facts, s.Tools[5].Facts = []string{"none"}, []string{"private", "untrusted"}
+	stays := false
+	s.Tools[1].Hints.OpenWorld = &stays
 	s.Tools[1].Input.File = "schemas/b.json"
 	s.Tools[1].Output = model.Output{Kind: model.TextOutput}
 	s.Proof = &model.Proof{Current: true, Tools: []model.Proven{{Tool: "a_public"}}}
 	s.Prompts = []model.Prompt{{Tool: model.Tool{
-		Name: "greet", Description: "Greets.", Access: model.Access{MinRole: "Clerk"},
+		Name: "greet", Description: "Greets.", Access: model.Access{MinRole: []string{"Clerk"}},
 	}}}
 	s.Resources = []model.Resource{{URI: "desk://hours?a=\"b\"", MIMEType: "text/plain",
 		Tool: model.Tool{Name: "hours", Access: model.Access{Public: true}}}}
@@ -85,17 +88,18 @@ func TestCallersOfAPageAreThoseOfAllServices(t *testing.T) {
 	own, any := matrixOf(everyRule(true)), matrixOf(everyRule(false))
 	for _, tc := range []struct {
 		m      matrix
-		own    bool
+		lowest bool // the role is the lowest one or above it in another service
 		caller string
 		want   string
 	}{
-		{own, true, "Clerk", "Clerk"}, {own, true, "Stranger", noRole},
-		{own, true, lowestRole, "Guest"}, {own, true, highestRole, "Clerk"},
-		{own, true, anonymous, anonymous},
-		{any, false, "Clerk", lowestRole}, {any, false, highestRole, highestRole},
+		{own, false, "Clerk", "Clerk"}, {own, false, "Stranger", noRole},
+		{own, false, lowestRole, "Guest"}, {own, false, highestRole, "Clerk"},
+		{own, false, anonymous, anonymous},
+		{any, true, "Clerk", lowestRole}, {any, false, "Support", noRole},
+		{any, false, highestRole, highestRole},
 		{any, false, noRole, noRole},
 	} {
-		if got := tc.m.callers[tc.m.column(tc.caller, tc.own)]; got != tc.want {
+		if got := tc.m.callers[tc.m.column(tc.caller, tc.lowest)]; got != tc.want {
 			t.Errorf("%s is %s, want %s", tc.caller, got, tc.want)
 		}
 	}

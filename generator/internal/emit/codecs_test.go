@@ -93,7 +93,7 @@ func codecs() testCase {
 		service: model.Service{
 			Package: "example.com/codecs", Name: "codecs", Module: "example.com",
 			Server: model.Server{Name: "codecs"},
-			Roles:  model.Roles{Names: []string{"Viewer", "Member", "Manager", "Admin"}},
+			Roles:  model.Roles{Chains: [][]string{{"Viewer", "Member", "Manager", "Admin"}}},
 			Tools: []model.Tool{{
 				Name: "take", Const: "ToolTake", Handler: model.Handler{Name: "Take"}, Description: "Take takes it.",
 				Access: model.Access{Public: true}, Limits: model.Limits{Timeout: 30 * time.Second},

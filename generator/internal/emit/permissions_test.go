@@ -22,7 +22,7 @@ func permissions() testCase {
 		service: model.Service{
 			Package: "example.com/permissions", Name: "permissions", Module: "example.com",
 			Server: model.Server{Name: "permissions"},
-			Roles:  model.Roles{Names: []string{"Viewer", "Member", "Manager", "Admin"}},
+			Roles:  model.Roles{Chains: [][]string{{"Viewer", "Member", "Manager", "Admin"}}},
 			Tools: []model.Tool{
 				{
 					Name: "copy", Const: "ToolCopy", Handler: model.Handler{Name: "Copy"}, Description: "Copy copies a file.", Access: access,

@@ -17,7 +17,6 @@ type plan struct {
 	job                string            // what a process of its own runs; empty without one
 	receivers          map[string]string // the receivers that are made there, by type
 	params             map[string]string // Toolset's parameter by receiver type
-	roles              map[string]string // role constants by role
 	stale              string            // names the remedy in the compiler's message
 	timeout            time.Duration     // of tools that have no row of their own
 	manifest           string            // the digest of mcp.manifest.json
@@ -39,7 +38,7 @@ func newPlan(s model.Service) (*plan, error) {
 		n.reserve(served.Const)
 	}
 	n.reserve(tokens(s)...)
-	p := &plan{Service: s, names: n, params: map[string]string{}, roles: map[string]string{},
+	p := &plan{Service: s, names: n, params: map[string]string{},
 		receivers: map[string]string{}}
 	p.file = newFile(s.Name, n, p.exprs()...)
 	p.ctx, p.call, p.in, p.err = n.pick("ctx"), n.pick("call"), n.pick("in"), n.pickReserved("err")
@@ -60,11 +59,6 @@ func newPlan(s model.Service) (*plan, error) {
 		n.reserve(imported.Name)
 	}
 	p.declared = len(n.handed)
-	if s.Roles.Own {
-		for _, role := range s.Roles.Names {
-			p.roles[role] = n.pick(naming.LowerFirst(role))
-		}
-	}
 	p.stale = n.pick("runGoGenerate")
 	// The default time limit is the package's, if something has it.
 	if slices.ContainsFunc(p.inputs(), func(t model.Tool) bool {

@@ -74,14 +74,17 @@ func freight() testCase {
 			Package: "example.com/freight", Name: "freight", Module: "example.com",
 			Server: model.Server{Name: "freight", Title: "Freight desk", Version: "2.1.0",
 				App: "depot"},
-			Roles: model.Roles{Names: []string{"Guest", "Clerk", "DepotManager"}, Own: true},
+			Scopes: model.Scopes{Lines: [][]string{{"freight:all", "freight:read", "freight:write"}}},
+			Roles: model.Roles{Chains: [][]string{{"Guest", "Clerk", "DepotManager"},
+				{"Auditor", "DepotManager"}}, Own: true},
 			Tools: []model.Tool{
 				{
 					Name: "book_parcel", Const: "ToolBookParcel", Handler: desk("BookParcel"),
 					Description: "BookParcel books a parcel.\n\nThe desk answers with the parcel " +
 						"as booked: \"<id>\" & all.",
 					Access: model.Access{
-						MinRole: "Clerk", Scopes: []string{"freight:read", "freight:write"}},
+						MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"},
+						OrScopes: [][]string{{"freight:all"}}},
 					Denial: "forbid", Hints: model.Hints{Destructive: no()},
 					Limits: model.Limits{Timeout: 90 * time.Second}, Input: pointed, Output: parcel,
 					Catalogs: []string{"desk", "night \"shift\"`|<b>"},
@@ -98,7 +101,7 @@ func freight() testCase {
 				{
 					Name: "find", Const: "ToolFind", Title: "Find parcels", Handler: desk("Find"),
 					Description: "Find lists parcels.",
-					Access:      model.Access{MinRole: "Guest"},
+					Access:      model.Access{MinRole: []string{"Guest", "Auditor"}},
 					Hints:       model.Hints{ReadOnly: yes()},
 					Limits:      model.Limits{Timeout: half}, Catalogs: []string{"desk"},
 					Input: model.Input{
@@ -126,7 +129,8 @@ func freight() testCase {
 						Name: "Inspect", Recv: "Desk", PointerRecv: true, SDK: true},
 					Description: "Inspect answers in go-sdk's own shape.",
 					Access: model.Access{
-						Authenticated: true, Scopes: []string{"freight:look"}, Action: "none"},
+						Scopes: []string{"freight:read"}, Action: "none",
+						OrScopes: [][]string{{"freight:look"}, {"freight:all"}}},
 					Denial: "challenge", Limits: model.Limits{Timeout: half},
 					Input: book, Output: parcel,
 				},
@@ -134,7 +138,7 @@ func freight() testCase {
 					Name: "purge", Const: "ToolPurge", Handler: desk("Purge"),
 					Description: "Purge forgets everything.",
 					Access: model.Access{
-						MinRole: "DepotManager", Action: "purge", Object: "parcel",
+						MinRole: []string{"DepotManager"}, Action: "purge", Object: "parcel",
 						Permission: "depot.purge_parcel", Constrained: true},
 					Denial: "conceal", Hints: model.Hints{Destructive: yes()},
 					Limits: model.Limits{Timeout: half},
@@ -174,13 +178,13 @@ func nameCollisions() testCase {
 		service: model.Service{
 			Package: "example.com/namecollisions", Name: "namecollisions", Module: "example.com",
 			Server: model.Server{Name: "namecollisions"},
-			Roles: model.Roles{Names: []string{"table", "Default", "read-only", "admin", "String"},
+			Roles: model.Roles{Chains: [][]string{{"table", "Default", "read-only", "admin", "String"}},
 				Own: true},
 			Tools: []model.Tool{
 				{
 					Name: "call", Const: "ToolCall", Handler: model.Handler{Name: "call"},
 					Description: "call is a handler with the name of a local of generated closures.",
-					Access:      model.Access{MinRole: "read-only"},
+					Access:      model.Access{MinRole: []string{"read-only"}},
 					Limits:      model.Limits{Timeout: 30 * time.Second},
 					Input: model.Input{Kind: model.StructInput,
 						Type: expression("Clock", other, "time"), Name: "clock", Schema: clock},
@@ -189,7 +193,7 @@ func nameCollisions() testCase {
 					Name: "look", Const: "ToolLook",
 					Handler:     model.Handler{Name: "Look", Recv: "Table"},
 					Description: "Look is answered by a table.",
-					Access:      model.Access{MinRole: "Default"},
+					Access:      model.Access{MinRole: []string{"Default"}},
 					Limits:      model.Limits{Timeout: 30 * time.Second},
 					Hints:       model.Hints{OpenWorld: no(), Idempotent: yes()},
 					Input: model.Input{
@@ -212,7 +216,7 @@ func nameCollisions() testCase {
 					Name: "wait", Const: "ToolWait",
 					Handler:     model.Handler{Name: "Wait", Recv: "Access", PointerRecv: true},
 					Description: "Wait is answered by access.",
-					Access:      model.Access{MinRole: "table"},
+					Access:      model.Access{MinRole: []string{"table"}},
 					Limits:      model.Limits{Timeout: 1500 * time.Millisecond},
 					Output: model.Output{Kind: model.ObjectOutput, Type: here("map[string]any"),
 						Name: "mapStringAny"},
@@ -251,13 +255,13 @@ func relativeRoles() testCase {
 		service: model.Service{
 			Package: "example.com/relativeroles", Name: "relativeroles", Module: "example.com",
 			Server: model.Server{Name: "relativeroles", Version: "0.1.0"},
-			Roles:  model.Roles{Names: []string{"Viewer", "Member", "Manager", "Admin"}},
+			Roles:  model.Roles{Chains: [][]string{{"Viewer", "Member", "Manager", "Admin"}}},
 			Tools: []model.Tool{
 				{
 					Name: "echo", Const: "ToolEcho", Handler: model.Handler{Name: "Echo"},
 					Description: "Echo says it again.",
 					Access: model.Access{
-						MinRole: model.Lowest, Action: "view", Verb: "list", Permission: "view",
+						MinRole: []string{model.Lowest}, Action: "view", Verb: "list", Permission: "view",
 					},
 					Limits: model.Limits{Timeout: time.Second},
 					Input:  in, Output: model.Output{
@@ -266,7 +270,7 @@ func relativeRoles() testCase {
 				{
 					Name: "shout", Const: "ToolShout", Handler: model.Handler{Name: "Shout"},
 					Description: "Shout says it louder.",
-					Access:      model.Access{MinRole: model.Highest},
+					Access:      model.Access{MinRole: []string{model.Highest}},
 					Limits:      model.Limits{Timeout: 30 * time.Second},
 					Input:       in,
 					Output: model.Output{Kind: model.ValueOutput, Type: here("string"),
@@ -297,13 +301,13 @@ func receivers() testCase {
 		service: model.Service{
 			Package: "example.com/receivers", Name: "receivers", Module: "example.com",
 			Server: model.Server{Name: "receivers", Prefix: "shop_"},
-			Roles: model.Roles{Names: []string{"Visitor", "Seller", "Owner"}, Own: true,
+			Roles: model.Roles{Chains: [][]string{{"Visitor", "Seller", "Owner"}}, Own: true,
 				Type: "Role"},
 			Tools: []model.Tool{
 				{
 					Name: "shop_close", Const: "ToolClose",
 					Handler:     model.Handler{Name: "Close", Recv: "Till"},
-					Description: "Close closes the till.", Access: model.Access{MinRole: "Owner"},
+					Description: "Close closes the till.", Access: model.Access{MinRole: []string{"Owner"}},
 					Limits: half,
 				},
 				{
@@ -316,7 +320,7 @@ func receivers() testCase {
 				{
 					Name: "shop_pay_till", Const: "ToolTillPay",
 					Handler:     model.Handler{Name: "Pay", Recv: "Till"},
-					Description: "Pay takes money.", Access: model.Access{MinRole: "Seller"},
+					Description: "Pay takes money.", Access: model.Access{MinRole: []string{"Seller"}},
 					Limits: half, Input: payment, Output: receipt,
 				},
 			},

@@ -1,29 +1,14 @@
 package emit
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/dave/jennifer/jen"
 
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 )
-
-// writeRoles writes the constants of the roles.
-func (p *plan) writeRoles(f file) {
-	if p.Roles.Own {
-		var defs []jen.Code
-		for i, role := range p.Roles.Names {
-			def := jen.Id(p.roles[role])
-			if i == 0 {
-				def = def.Qual(accessPath, "Role").Op("=").Iota().Op("+").Lit(1).
-					Comment("zero admits no caller")
-			}
-			defs = append(defs, def)
-		}
-		f.Comment("The roles, lowest first.")
-		f.Const().Defs(defs...)
-		f.Line()
-	}
-}
 
 // table writes the permission table: the compiled authority. It is a literal within the function
 // Toolset, because any function of the package could change a variable.
@@ -42,7 +27,8 @@ func (p *plan) table() *jen.Statement {
 			jen.Index().Qual(accessPath, "Rule").Add(rows(rules[kind]...)))
 	}
 	return jen.Qual(accessPath, "Table").Add(rows(
-		when(p.Roles.Own, "Roles", strs(p.Roles.Names)),
+		when(p.Roles.Own, "Roles", lists(p.Roles.Chains)),
+		when(len(p.Scopes.Lines) > 0, "Scopes", lists(p.Scopes.Lines)),
 		list("Rules", "tool", len(p.Prompts)+len(p.Resources) == 0),
 		list("Prompts", "prompt", false), list("Resources", "resource", false),
 		list("Values", "value", false)))
@@ -53,9 +39,24 @@ func (p *plan) rule(tool model.Tool, fields ...jen.Code) *jen.Statement {
 	a := tool.Access
 	return inline(append(fields,
 		whenTrue("Public", a.Public), whenTrue("Authenticated", a.Authenticated),
-		when(a.MinRole != "", "MinRole", p.role(a.MinRole)), texts("Scopes", a.Scopes),
+		texts("MinRole", a.MinRole), texts("Scopes", a.Scopes),
+		when(len(a.OrScopes) > 0, "OrScopes", lists(a.OrScopes)),
 		p.permission(a), text("Verb", a.Verb), whenTrue("Constrained", a.Constrained),
-		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))))...)
+		when(tool.Denial != "", "Denial", jen.Qual(accessPath, naming.UpperFirst(tool.Denial))),
+		text("Facts", countedFacts(tool)))...)
+}
+
+// countedFacts returns the facts that count for a tool. It is empty if none are stated and all
+// count.
+func countedFacts(tool model.Tool) string {
+	counted := slices.DeleteFunc(model.Facts(), func(fact string) bool { return !tool.HasFact(fact) })
+	switch {
+	case tool.Facts == nil && len(counted) == len(model.Facts()):
+		return ""
+	case len(counted) == 0:
+		return "none"
+	}
+	return strings.Join(counted, ",")
 }
 
 // permission writes the row of a permission of the host, or of none.
@@ -67,14 +68,11 @@ func (p *plan) permission(a model.Access) *jen.Statement {
 		text("App", p.Server.App), text("Action", a.Action), text("Object", a.Object))))
 }
 
-// role writes a role of the hierarchy, or one of the two reserved ones where the hierarchy has
-// none of that name.
-func (p *plan) role(name string) *jen.Statement {
-	if constant, own := p.roles[name]; own {
-		return jen.Id(constant)
+// lists writes lists of texts: the role hierarchy, lines of scopes, or alternatives.
+func lists(lines [][]string) *jen.Statement {
+	var all []jen.Code
+	for _, line := range lines {
+		all = append(all, inline(quotes(line)...))
 	}
-	if name == model.Lowest {
-		return jen.Qual(accessPath, "Lowest")
-	}
-	return jen.Qual(accessPath, "Highest")
+	return jen.Index().Index().String().Add(inline(all...))
 }

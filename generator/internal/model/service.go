@@ -7,6 +7,9 @@ package model
 import (
 	"regexp"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Service is the model of a package with directives.
@@ -17,6 +20,7 @@ type Service struct {
 	Module      string         // path of the module that holds it
 	Server      Server         //
 	Roles       Roles          //
+	Scopes      Scopes         //
 	Tools       []Tool         // by tool name
 	Prompts     []Prompt       // by name
 	Resources   []Resource     // by URI
@@ -80,13 +84,35 @@ func IsClientDir(text string) bool {
 
 // Roles is the role hierarchy.
 type Roles struct {
-	Names []string // lowest first
+	// Chains are a partial order together. Each is lowest first, and the first is the main chain.
+	// They are empty if the hierarchy has a finding.
+	Chains [][]string
 	// Own is whether the package declares a hierarchy or names a role of the default one. A package
 	// whose rules name no role fits any hierarchy.
 	Own bool
-	// Type is the named integer type of a const block marked //mcp:roles, or empty for a chain.
+	// Type is the named integer type of a const block marked //mcp:roles, or empty without one.
 	Type string
-	Pos  Position
+	Pos  Position // of the first //mcp:roles
+}
+
+// Order returns the partial order of the roles.
+func (r Roles) Order() roleorder.Order {
+	order, _ := roleorder.New(r.Chains) // scan has reported its problems
+	return order
+}
+
+// Scopes are the lines of //mcp:scopes.
+type Scopes struct {
+	// Lines have a scope, and then the scopes that a token with it has too. They are empty if a line
+	// has a finding.
+	Lines [][]string
+	Pos   Position // of the first //mcp:scopes
+}
+
+// Order returns the scopes that include others.
+func (s Scopes) Order() scopeorder.Order {
+	order, _ := scopeorder.New(s.Lines) // scan has reported its problems
+	return order
 }
 
 // DeclaredType is a type that //mcp:type gives a schema.

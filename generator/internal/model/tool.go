@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Tool is one annotated handler.
@@ -16,16 +19,18 @@ type Tool struct {
 	Access      Access
 	Denial      string // "", "conceal", "forbid" or "challenge"; empty is the server's choice
 	Hints       Hints
-	Limits      Limits
-	Allows      []Allow  // by argument; of tools alone
-	Values      []Value  // of the arguments whose values have rules; of tools alone
-	Worker      *Worker  // makes the receiver of a method that runs in a process of its own
-	Catalogs    []string // names, sorted; of tools alone
-	Aliases     []string // deprecated names, sorted, without the prefix; of tools alone
-	Icons       []Icon   // of tools alone
-	Meta        string   // the _meta of the listing, compact JSON; of tools alone
-	UI          string   // the URI of the resource that is its MCP App; of tools alone
-	Elicits     bool     // the handler may ask its client: elicitation, sampling or roots
+	// Facts are some of [Facts], sorted, or none alone. They are nil without facts=.
+	Facts    []string
+	Limits   Limits
+	Allows   []Allow  // by argument; of tools alone
+	Values   []Value  // of the arguments whose values have rules; of tools alone
+	Worker   *Worker  // makes the receiver of a method that runs in a process of its own
+	Catalogs []string // names, sorted; of tools alone
+	Aliases  []string // deprecated names, sorted, without the prefix; of tools alone
+	Icons    []Icon   // of tools alone
+	Meta     string   // the _meta of the listing, compact JSON; of tools alone
+	UI       string   // the URI of the resource that is its MCP App; of tools alone
+	Elicits  bool     // the handler may ask its client: elicitation, sampling or roots
 	// Task is "optional", "required" or "answered", as of toolset.Task; empty for no task.
 	Task string
 	// Lenient is lenient= of the tool, its type or the package; nil is the server's choice.
@@ -73,16 +78,20 @@ func (h Handler) String() string {
 
 // The reserved values of Access.MinRole, for packages that fit anybody's hierarchy.
 const (
-	Lowest  = "lowest"
-	Highest = "highest"
+	Lowest  = roleorder.LowestName
+	Highest = roleorder.HighestName
 )
 
 // Access is the effective access rule of a tool, defaults of type and package applied.
 type Access struct {
 	Public        bool
 	Authenticated bool
-	MinRole       string   // a role of the hierarchy, "lowest", "highest" or empty
-	Scopes        []string // sorted; all are required
+	// MinRole are roles of the hierarchy, "lowest" or "highest", as written. A caller needs one of
+	// them, or a role above one.
+	MinRole []string
+	Scopes  []string // sorted; all are required
+	// OrScopes are further alternatives, each sorted: in place of Scopes, all of one of them.
+	OrScopes [][]string
 	// Action is as written, or mapped from Verb. "none" takes the tool out, and empty is no rule.
 	Action string
 	Verb   string // the CRUD verb that Action is mapped from; empty for any other action
@@ -99,17 +108,51 @@ type Access struct {
 // SameRule reports whether two handlers have equal effective rules, and refuse in the same way.
 func (t Tool) SameRule(o Tool) bool {
 	a, b := t.Access, o.Access
-	return a.Public == b.Public && a.Authenticated == b.Authenticated && a.MinRole == b.MinRole &&
-		slices.Equal(a.Scopes, b.Scopes) && a.Permission == b.Permission &&
+	return a.Public == b.Public && a.Authenticated == b.Authenticated &&
+		sameNames(a.MinRole, b.MinRole) &&
+		a.sameScopes(b) && a.Permission == b.Permission &&
 		a.Constrained == b.Constrained && t.Denial == o.Denial
+}
+
+// Alternatives returns the lists of scopes of which a caller needs one whole list: Scopes and
+// OrScopes. There are none for a rule without scopes.
+func (a Access) Alternatives() [][]string {
+	if len(a.Scopes) == 0 {
+		return nil
+	}
+	return append([][]string{a.Scopes}, a.OrScopes...)
+}
+
+// SetAlternatives sets Scopes and OrScopes.
+func (a *Access) SetAlternatives(alternatives [][]string) {
+	a.Scopes, a.OrScopes = nil, nil
+	if len(alternatives) > 0 {
+		a.Scopes = alternatives[0]
+	}
+	if len(alternatives) > 1 {
+		a.OrScopes = alternatives[1:]
+	}
+}
+
+// sameScopes reports whether two rules need the same scopes, in whatever order they are written.
+func (a Access) sameScopes(b Access) bool {
+	return scopeorder.Implies(a.Alternatives(), b.Alternatives()) &&
+		scopeorder.Implies(b.Alternatives(), a.Alternatives())
+}
+
+// sameNames reports whether two lists have the same names, in whatever order.
+func sameNames(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
 // Value is one value of an argument whose values have rules by //mcp:rule.
 type Value struct {
 	Argument string // as clients name it
 	Value    string
-	Ruled    bool   // a //mcp:rule is about it; any other value has the rule of the tool
-	Access   Access // the rule of the tool included
+	Ruled    bool // a //mcp:rule is about it; any other value has the rule of the tool
+	// Access includes the rule of the tool, except its roles if the value has roles of its own. A
+	// caller needs the roles of both.
+	Access Access
 }
 
 // Name is the value with its argument, as in action=delete.

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Kind is the kind of a change.
@@ -18,20 +21,23 @@ const (
 	Added    Kind = "added"    // a tool, prompt, resource or value is new
 	Removed  Kind = "removed"  // it no longer exists
 	Changed  Kind = "changed"  // all else
+	Together Kind = "together" // an agent reaches all three facts, which it did not
 )
 
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "server" or
-	// "handler".
+	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "scope", "server" or
+	// "handler", and of an agent "caller", "roles" or "boundary". The name of a "boundary" is its
+	// client or actor, and the package its issuer.
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value.
 	Name string `json:"name"`
 	// Package is the import path.
 	Package string `json:"package"`
 	Message string `json:"message"`
-	// Callers are the callers that gain or lose: "anonymous", "no role" or roles.
+	// Callers are the callers that gain or lose: "anonymous", "no role", roles, or several roles of
+	// one caller, as in "Auditor + Manager".
 	Callers []string `json:"callers,omitempty"`
 	// Before and After are what these callers need: "denied", "allowed" or "needs scope write".
 	Before string `json:"before,omitempty"`
@@ -146,16 +152,21 @@ func (c *comparison) compare(original *Manifest) []Change {
 			Package: key.pkg, Message: what + strings.Join(names, ", "),
 			Callers: []string{key.role}, Items: names, File: key.file, Line: key.line})
 	}
-	slices.SortFunc(c.changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(order(a.Kind), order(b.Kind)),
+	return ordered(c.changes)
+}
+
+// ordered sorts changes, widenings first.
+func ordered(changes []Change) []Change {
+	slices.SortFunc(changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)),
 			strings.Compare(a.Package, b.Package), strings.Compare(a.Subject, b.Subject),
 			strings.Compare(a.Name, b.Name), strings.Compare(a.Message, b.Message))
 	})
-	return c.changes
+	return changes
 }
 
-func order(k Kind) int {
-	return slices.Index([]Kind{Widened, Added, Narrowed, Removed, Changed}, k)
+func rank(k Kind) int {
+	return slices.Index([]Kind{Together, Widened, Added, Narrowed, Removed, Changed}, k)
 }
 
 // match pairs the items of both sets.
@@ -211,18 +222,21 @@ func (c *comparison) server(old, m *Manifest) {
 		{"website", old.Server.Website, m.Server.Website},
 		{"unannotated", old.Server.Unannotated, m.Server.Unannotated},
 		{"client", old.Server.Client, m.Server.Client},
-		{"roles", strings.Join(old.Roles, " < "), strings.Join(m.Roles, " < ")},
+		{"roles", roleorder.Text(old.Roles), roleorder.Text(m.Roles)},
+		{"scopes", scopeorder.Text(old.Scopes), scopeorder.Text(m.Scopes)},
 		{"icons", string(old.Server.Icons), string(m.Server.Icons)},
 	} {
 		if part.old != part.new {
 			member := "server"
-			if part.what == "package" || part.what == "roles" {
+			if slices.Contains([]string{"package", "roles", "scopes"}, part.what) {
 				member = part.what
 			}
 			change(member, "server", m.Server.Name, "%s: %s, now %s", part.what,
 				cmp.Or(part.old, "none"), cmp.Or(part.new, "none"))
 		}
 	}
+	c.order(old, m)
+	c.inclusions(old, m)
 	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
 		maps.Keys(m.Types))) {
 		if old.Types[name] != m.Types[name] {
@@ -255,17 +269,21 @@ func (c *comparison) server(old, m *Manifest) {
 
 // one reports an item that only one set has, with who may use it.
 func (c *comparison) one(kind Kind, i *Item, set []*Manifest) {
-	roles, _ := hierarchies(i.of, i.of, set, set)
-	callers := append([]string{anonymous, noRole}, roles...)
+	order, _ := hierarchies(i.of, i.of, set, set)
+	s := i.side(order)
+	callers := callersOf(s, s)
 	by := map[string][]string{}
 	var words []string
 	for _, caller := range callers {
-		if need := i.needs(caller, roles).words(); need != "denied" {
-			if by[need] == nil {
-				words = append(words, need)
-			}
-			by[need] = append(by[need], caller)
+		need := s.need(caller).words()
+		if need == "denied" || several(caller) &&
+			slices.ContainsFunc(by[need], func(o string) bool { return holdsAll(order, caller, o) }) {
+			continue
 		}
+		if by[need] == nil {
+			words = append(words, need)
+		}
+		by[need] = append(by[need], caller)
 	}
 	var texts []string
 	for _, w := range words {
@@ -278,8 +296,9 @@ func (c *comparison) one(kind Kind, i *Item, set []*Manifest) {
 	c.add(kind, i, breaks, "%s", cmp.Or(strings.Join(texts, "; "), "no caller may use it"))
 }
 
-// who names callers.
+// who names callers. Sets of roles do not count: their parts do.
 func who(callers, all []string) string {
+	all = slices.DeleteFunc(slices.Clone(all), several)
 	switch {
 	case len(callers) == len(all):
 		return "every caller"
@@ -299,9 +318,7 @@ func (c *comparison) item(a, b *Item) {
 		c.add(Changed, b, breaks, "renamed from %s", a.id())
 	}
 	before, after := hierarchies(a.of, b.of, c.before, c.after)
-	tool := c.access(b, b.kind, b.id(), before, after,
-		func(caller string) need { return a.sameGrants(b).needs(caller, before) },
-		func(caller string) need { return b.needs(caller, after) }, nil, "")
+	tool := c.access(b, b.kind, b.id(), a.sameGrants(b).side(before), b.side(after), nil, "")
 	c.values(a, b, before, after, tool)
 	c.contract(a, b)
 }
@@ -318,9 +335,8 @@ func (c *comparison) taken(b *Item) {
 		}
 		a, b := precise(a, b)
 		before, after := hierarchies(a.of, b.of, c.before, c.after)
-		current := func(caller string) need { return b.needs(caller, after) }
 		if b.kind == "tool" && a.kind != "tool" {
-			c.access(b, b.kind, b.id(), before, after, func(string) need { return nil }, current, nil,
+			c.access(b, b.kind, b.id(), denied(before), b.side(after), nil,
 				", as a tool in place of the "+a.kind+" "+a.id())
 			continue
 		}
@@ -328,8 +344,8 @@ func (c *comparison) taken(b *Item) {
 		if a.kind != b.kind {
 			of = "the " + a.kind + " " + of
 		}
-		c.access(b, b.kind, b.id()+" with the handler of "+of, before, after,
-			func(caller string) need { return a.sameGrants(b).needs(caller, before) }, current, nil, "")
+		c.access(b, b.kind, b.id()+" with the handler of "+of, a.sameGrants(b).side(before),
+			b.side(after), nil, "")
 	}
 }
 
@@ -367,42 +383,65 @@ func (i *Item) sameGrants(b *Item) *Item {
 	return &same
 }
 
+// found is a caller who gains or loses.
+type found struct {
+	caller string
+	group  group
+}
+
+// group is a kind of gain or loss.
+type group struct {
+	kind          Kind
+	before, after string
+}
+
 // access reports which callers gain or lose, one change for all that gain or lose the same. It
 // leaves out what is in seen, and returns what it found. With a condition, it reports only callers
-// that gain, and writes the condition after them.
+// that gain, and writes the condition after them. It leaves out callers with several roles if a
+// caller with fewer rights gains or loses the same.
 func (c *comparison) access(
-	i *Item, subject, name string, before, after []string, old, current func(string) need,
-	seen map[string]bool, condition string,
-) map[string]bool {
-	callers := append([]string{anonymous, noRole}, sorted(slices.Concat(before, after))...)
-	slices.SortStableFunc(callers[2:], func(a, b string) int {
-		return position(a, before, after) - position(b, before, after)
-	})
-	type group struct {
-		kind          Kind
-		before, after string
+	i *Item, subject, name string, old, current side, seen []found, condition string,
+) (all []found) {
+	callers := callersOf(old, current)
+	unknown := func(caller string) string { // a role that one hierarchy alone has
+		for _, role := range rolesOf(caller) {
+			if caller != anonymous && caller != noRole && (!slices.Contains(old.roles, role) ||
+				!slices.Contains(current.roles, role)) {
+				return role
+			}
+		}
+		return ""
 	}
-	known := func(caller string) bool { // by both hierarchies
-		return caller == anonymous || caller == noRole ||
-			slices.Contains(before, caller) && slices.Contains(after, caller)
-	}
-	found, by := map[string]bool{}, map[group][]string{}
+	by := map[group][]string{}
 	var groups []group
 	for _, caller := range callers {
-		x, y := old(caller), current(caller)
+		x, y := old.need(caller), current.need(caller)
 		for _, kind := range []Kind{Widened, Narrowed} {
+			order := current.order
+			if kind == Narrowed {
+				order = old.order
+			}
 			if kind == Widened && !y.exceeds(x) ||
 				kind == Narrowed && (condition != "" || !x.exceeds(y)) {
 				continue
 			}
 			g := group{kind, x.words(), y.words()}
-			key := fmt.Sprint(caller, g)
-			if found[key] = true; seen[key] {
+			set, role := several(caller), unknown(caller)
+			reported := slices.ContainsFunc(slices.Concat(seen, all), func(f found) bool {
+				other := unknown(f.caller)
+				return f.group == g && (f.caller == caller || set && (other == "" || other == role) &&
+					holdsAll(order, caller, f.caller))
+			})
+			if all = append(all, found{caller, g}); reported {
 				continue
 			}
-			if !known(caller) {
-				where := roleKey{kind, caller, i.of.Package, i.of.File, memberLine(i.of.Text, "roles")}
-				c.roles[where] = append(c.roles[where], name)
+			if role != "" {
+				item := name
+				if set {
+					item += " as " + caller
+				}
+				where := roleKey{kind, role, i.of.Package, i.of.File, memberLine(i.of.Text, "roles")}
+				c.roles[where] = append(c.roles[where], item)
 				continue
 			}
 			if by[g] == nil {
@@ -411,14 +450,14 @@ func (c *comparison) access(
 			by[g] = append(by[g], caller)
 		}
 	}
-	common := slices.DeleteFunc(callers, func(caller string) bool { return !known(caller) })
+	common := slices.DeleteFunc(callers, func(caller string) bool { return unknown(caller) != "" })
 	for _, g := range groups {
 		c.changes = append(c.changes, Change{Kind: g.kind, Subject: subject, Name: name,
 			Package: i.of.Package, Callers: by[g], Before: g.before, After: g.after,
 			Message: fmt.Sprintf("%s: %s, now %s%s", who(by[g], common), g.before, g.after, condition),
 			File:    i.of.File, Line: i.line})
 	}
-	return found
+	return all
 }
 
 // position orders roles by the new hierarchy, and those that it lacks by the old one.

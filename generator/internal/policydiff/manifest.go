@@ -1,8 +1,9 @@
 // Package policydiff compares who may do what in two sets of manifests.
 //
 // A manifest is a mcp.manifest.json file. [Compare] evaluates the rules of both sets for each kind
-// of caller: an anonymous one, an authenticated one without a role, and one for each role of either
-// hierarchy. So it reports what callers gain and lose, however the rules are written.
+// of caller: an anonymous one, an authenticated one without a role, one for each role of either
+// hierarchy, and one for each set of roles that comes to more than its parts. So it reports what
+// callers gain and lose, however the rules are written.
 package policydiff
 
 import (
@@ -12,10 +13,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
-// format is the version of the manifest's format that this package reads.
-const format = 2
+// formats are the versions of the manifest's format that this package reads. Format 2 has one line
+// of roles, and one role in a rule.
+var formats = []int{2, 3}
 
 // Manifest is the part of mcp.manifest.json that Compare reads.
 type Manifest struct {
@@ -36,15 +41,19 @@ type Manifest struct {
 
 		Icons json.RawMessage `json:"icons"`
 	} `json:"server"`
-	Roles     []string `json:"roles"`
-	Tools     []Item   `json:"tools"`
-	Prompts   []Item   `json:"prompts"`
-	Resources []Item   `json:"resources"`
+	Roles     chains     `json:"roles"`
+	Scopes    [][]string `json:"scopes"`
+	Tools     []Item     `json:"tools"`
+	Prompts   []Item     `json:"prompts"`
+	Resources []Item     `json:"resources"`
 	Ignored   []struct {
 		Handler string `json:"handler"`
 		Reason  string `json:"reason"`
 	} `json:"ignored"`
 	Types map[string]string `json:"types"`
+
+	order  roleorder.Order  // of Roles
+	scopes scopeorder.Order // of Scopes
 }
 
 // Item is a tool, a prompt or a resource.
@@ -57,6 +66,8 @@ type Item struct {
 	Access      Access                     `json:"access"`
 	Values      []Value                    `json:"values"`
 	Denial      string                     `json:"denial"`
+	Facts       []string                   `json:"facts"`
+	Hints       hints                      `json:"hints"`
 	Limits      map[string]json.RawMessage `json:"limits"`
 	Catalogs    []string                   `json:"catalogs"`
 	Input       schema                     `json:"input"`
@@ -83,6 +94,11 @@ func (i *Item) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &i.rest)
 }
 
+type hints struct {
+	ReadOnly  bool  `json:"readOnly"`
+	OpenWorld *bool `json:"openWorld"`
+}
+
 type argument struct {
 	Name        string   `json:"name"`
 	Title       string   `json:"title,omitempty"`
@@ -95,16 +111,17 @@ type argument struct {
 
 // Access is a rule.
 type Access struct {
-	Public        bool     `json:"public"`
-	Authenticated bool     `json:"authenticated"`
-	MinRole       string   `json:"minRole"`
-	Permission    string   `json:"permission"`
-	Verb          string   `json:"verb"`
-	Action        string   `json:"action"`
-	Object        string   `json:"object"`
-	Scopes        []string `json:"scopes"`
-	Allow         []string `json:"allow"`
-	Constrained   bool     `json:"constrained"`
+	Public        bool       `json:"public"`
+	Authenticated bool       `json:"authenticated"`
+	MinRole       names      `json:"minRole"`
+	Permission    string     `json:"permission"`
+	Verb          string     `json:"verb"`
+	Action        string     `json:"action"`
+	Object        string     `json:"object"`
+	Scopes        []string   `json:"scopes"`
+	OrScopes      [][]string `json:"orScopes"`
+	Allow         []string   `json:"allow"`
+	Constrained   bool       `json:"constrained"`
 }
 
 // Value is a value of an argument with a rule of its own.
@@ -120,9 +137,20 @@ func Read(file string, text []byte) (*Manifest, error) {
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if m.Manifest != format {
-		return nil, fmt.Errorf("%s has format %d of the manifest, and this command reads format %d: "+
-			"run go generate there with this version of mcpgen", file, m.Manifest, format)
+	if !slices.Contains(formats, m.Manifest) {
+		return nil, fmt.Errorf("%s has format %d of the manifest, and this command reads formats %d "+
+			"and %d: run go generate there with this version of mcpgen", file, m.Manifest, formats[0],
+			formats[1])
+	}
+	var problems []roleorder.Problem
+	if m.order, problems = roleorder.New(m.Roles); len(problems) > 0 {
+		return nil, fmt.Errorf("%s has roles with an error: %s: run go generate there", file,
+			problems[0].Text)
+	}
+	var lines []scopeorder.Problem
+	if m.scopes, lines = scopeorder.New(m.Scopes); len(lines) > 0 {
+		return nil, fmt.Errorf("%s has lines of scopes with an error: %s: run go generate there", file,
+			lines[0].Text)
 	}
 	if m.Server.Strict {
 		m.Server.Unannotated = "strict"
@@ -191,37 +219,6 @@ func items(set []*Manifest) (all []*Item) {
 		}
 	}
 	return all
-}
-
-// hierarchies returns the roles of a package in both sets, lowest first. A package without roles
-// has those of its server: of a package with the same server name, or of the other set. Without
-// any, only the lowest and the highest role are known.
-func hierarchies(old, current *Manifest, before, after []*Manifest) (b, a []string) {
-	roles := func(m *Manifest, set []*Manifest) []string {
-		if m == nil {
-			return nil
-		}
-		if len(m.Roles) > 0 {
-			return m.Roles
-		}
-		for _, other := range set {
-			if other.Server.Name == m.Server.Name && len(other.Roles) > 0 {
-				return other.Roles
-			}
-		}
-		return nil
-	}
-	b, a = roles(old, before), roles(current, after)
-	switch {
-	case b == nil && a == nil:
-		b = []string{"lowest role", "highest role"}
-		return b, b
-	case b == nil:
-		return a, a
-	case a == nil:
-		return b, b
-	}
-	return b, a
 }
 
 // sorted returns a copy in order, without duplicates.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	grants "github.com/mcpgen/mcpgen/internal/pattern"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 // The callers below every role.
@@ -18,7 +19,7 @@ const (
 // unconstrained ends a permission that counts only if the host gives it without constraints.
 const unconstrained = " without constraints"
 
-// need is what a caller with a certain role needs for an item beside that role: one of the terms,
+// need is what a caller with certain roles needs for an item beside the roles: one of the terms,
 // and of a term everything, as in "scope write". No term denies, and an empty term allows. No term
 // contains another one.
 type need [][]string
@@ -114,22 +115,20 @@ func (n need) words() string {
 	return "needs " + strings.Join(terms, ", or ")
 }
 
-// of returns what a caller needs by a rule. The caller is a role of any hierarchy, or one of those
-// below every role.
-func (a Access) of(caller string, roles []string) need {
+// of returns what a caller needs by a rule. The caller has roles of any hierarchy, or is one of
+// those below every role.
+func (a Access) of(caller string, order roleorder.Order) need {
 	switch {
 	case a.Public:
 		return need{{}}
-	case caller == anonymous, !a.Authenticated && a.MinRole == "" && len(a.Scopes) == 0 &&
+	case caller == anonymous, !a.Authenticated && len(a.MinRole) == 0 && len(a.Scopes) == 0 &&
 		!a.requiresPermission():
 		return nil
-	case a.MinRole != "" && slices.Index(roles, caller) < rank(a.MinRole, roles):
+	case len(a.MinRole) > 0 &&
+		order.Held(rolesOf(caller))&order.Bits(order.Resolve(a.MinRole)) == 0:
 		return nil
 	}
 	var term []string
-	for _, scope := range a.Scopes {
-		term = append(term, "scope "+scope)
-	}
 	if a.requiresPermission() {
 		term = append(term, "permission "+a.Permission)
 		if !a.Constrained {
@@ -143,28 +142,23 @@ func (a Access) of(caller string, roles []string) need {
 			term = append(term, "grant "+b.String())
 		}
 	}
-	return need{sorted(term)}
+	var scopes need
+	for _, alternative := range append([][]string{a.Scopes}, a.OrScopes...) {
+		var parts []string
+		for _, scope := range alternative {
+			parts = append(parts, "scope "+scope)
+		}
+		scopes = append(scopes, sorted(parts))
+	}
+	return scopes.and(need{term})
 }
 
 func (a Access) requiresPermission() bool { return a.Permission != "" && a.Permission != "none" }
 
-// rank is the position of a minimum role. It is beyond the last role if the hierarchy lacks it.
-func rank(role string, roles []string) int {
-	switch i := slices.Index(roles, role); {
-	case i >= 0:
-		return i
-	case role == "lowest":
-		return 0
-	case role == "highest":
-		return len(roles) - 1
-	}
-	return len(roles)
-}
-
 // needs returns what a caller needs for an item: the rule, and a value of each argument all of
 // whose values have rules.
-func (i *Item) needs(caller string, roles []string) need {
-	all := i.Access.of(caller, roles)
+func (i *Item) needs(caller string, order roleorder.Order) need {
+	all := i.Access.of(caller, order)
 	for _, argument := range i.ruled() {
 		if !i.closed(argument) {
 			continue // a value without a rule needs no more than the tool
@@ -172,7 +166,7 @@ func (i *Item) needs(caller string, roles []string) need {
 		var one need
 		for _, v := range i.Values {
 			if v.Argument == argument {
-				one = slices.Concat(one, v.Access.of(caller, roles)).least()
+				one = slices.Concat(one, v.Access.of(caller, order)).least()
 			}
 		}
 		all = all.and(one)

@@ -11,8 +11,7 @@ import (
 type key struct {
 	item          *Item
 	subject, name string
-	roles         []string // of its set
-	need          func(caller string) need
+	side          side
 	// handler means that both sets have the item, and only one has the handler.
 	handler bool
 	// of is the older item that an argument is new in.
@@ -35,13 +34,11 @@ func (c *comparison) goneItem(a *Item) {
 	if hasHandler(c.after, a) {
 		return // taken compares it
 	}
-	roles, _ := hierarchies(a.of, nil, c.before, c.after)
-	c.gone = append(c.gone, key{item: a, name: a.kind + " " + a.id(), roles: roles,
-		need: func(caller string) need { return a.needs(caller, roles) }})
+	order, _ := hierarchies(a.of, nil, c.before, c.after)
+	c.gone = append(c.gone, key{item: a, name: a.kind + " " + a.id(), side: a.side(order)})
 	for _, v := range a.Values {
 		c.gone = append(c.gone, key{item: a, name: a.id() + " " + v.Argument + "=" + v.Value,
-			roles: roles, argument: v.Argument, value: v.Value,
-			need: func(caller string) need { return a.valueNeed(v.Argument, v.Value, caller, roles) }})
+			argument: v.Argument, value: v.Value, side: a.valueSide(v.Argument, v.Value, order)})
 	}
 }
 
@@ -50,22 +47,20 @@ func (c *comparison) newItem(b *Item) {
 	if hasHandler(c.before, b) {
 		return // taken compares it
 	}
-	_, roles := hierarchies(nil, b.of, c.before, c.after)
-	c.fresh = append(c.fresh, key{item: b, subject: b.kind, name: b.id(), roles: roles,
-		need: func(caller string) need { return b.needs(caller, roles) }})
+	_, order := hierarchies(nil, b.of, c.before, c.after)
+	c.fresh = append(c.fresh, key{item: b, subject: b.kind, name: b.id(), side: b.side(order)})
 }
 
 // newHandler collects an item whose handlers exist in one set each.
 func (c *comparison) newHandler(a, b *Item) {
 	before, after := hierarchies(a.of, b.of, c.before, c.after)
 	if !hasHandler(c.after, a) {
-		c.gone = append(c.gone, key{item: a, handler: true, roles: before,
-			name: "the handler " + a.Handler + " of " + a.id(),
-			need: func(caller string) need { return a.needs(caller, before) }})
+		c.gone = append(c.gone, key{item: a, handler: true,
+			name: "the handler " + a.Handler + " of " + a.id(), side: a.side(before)})
 	}
 	if !hasHandler(c.before, b) {
-		c.fresh = append(c.fresh, key{item: b, handler: true, roles: after, subject: b.kind,
-			name: b.id(), need: func(caller string) need { return b.needs(caller, after) }})
+		c.fresh = append(c.fresh, key{item: b, handler: true, subject: b.kind, name: b.id(),
+			side: b.side(after)})
 	}
 }
 
@@ -81,11 +76,9 @@ func (c *comparison) replaced() {
 				slices.ContainsFunc(denied, func(d key) bool { return d.name == old.name }):
 			case old.value != "" && k.item.accepts(old.argument, old.value):
 				if k.subject == k.item.kind { // the same value of a new item
-					same := key{item: k.item, subject: "value", roles: k.roles,
+					same := key{item: k.item, subject: "value",
 						name: k.item.id() + " " + old.argument + "=" + old.value,
-						need: func(caller string) need {
-							return k.item.valueNeed(old.argument, old.value, caller, k.roles)
-						}}
+						side: k.item.valueSide(old.argument, old.value, k.side.order)}
 					c.possible(same, old)
 				}
 			case k.exceeds(old):
@@ -98,34 +91,30 @@ func (c *comparison) replaced() {
 
 // exceeds reports whether a caller may use the key that may not use an older one.
 func (k key) exceeds(old key) bool {
-	callers := slices.Concat([]string{anonymous, noRole}, old.roles, k.roles)
-	return slices.ContainsFunc(callers, func(caller string) bool {
-		return k.need(caller).exceeds(old.need(caller))
+	return slices.ContainsFunc(callersOf(old.side, k.side), func(caller string) bool {
+		return k.side.need(caller).exceeds(old.side.need(caller))
 	})
 }
 
 // possible reports the callers who may use a key and could not use all of some older keys.
 func (c *comparison) possible(k key, older ...key) {
-	var names, before []string
+	var names []string
+	all := side{need: func(caller string) need {
+		every := need{{}}
+		for _, old := range older {
+			every = every.and(old.side.need(caller))
+		}
+		return every
+	}}
 	for _, old := range older {
 		names = append(names, old.name)
-		for _, role := range old.roles {
-			if !slices.Contains(before, role) {
-				before = append(before, role)
-			}
-		}
+		all.lists, all.most = append(all.lists, old.side.lists...), all.most+old.side.most
+		all.roles = append(all.roles, old.side.roles...)
 	}
 	if more := len(names) - 3; more > 0 {
 		names = append(names[:3], fmt.Sprintf("%d others", more))
 	}
-	all := func(caller string) need {
-		every := need{{}}
-		for _, old := range older {
-			every = every.and(old.need(caller))
-		}
-		return every
-	}
-	c.access(k.item, k.subject, k.name, before, k.roles, all, k.need, nil,
+	c.access(k.item, k.subject, k.name, all, k.side, nil,
 		", if it does the same as "+strings.Join(names, " or "))
 }
 
@@ -155,9 +144,8 @@ func (c *comparison) names(a, b *Item) {
 			}
 			x, y := precise(old, b)
 			before, after := hierarchies(old.of, b.of, c.before, c.after)
-			c.access(b, b.kind, b.id()+" with the name "+name+" of "+old.id(), before, after,
-				func(caller string) need { return x.sameGrants(y).needs(caller, before) },
-				func(caller string) need { return y.needs(caller, after) }, nil, "")
+			c.access(b, b.kind, b.id()+" with the name "+name+" of "+old.id(),
+				x.sameGrants(y).side(before), y.side(after), nil, "")
 		}
 	}
 }

@@ -140,14 +140,7 @@ func tree(dirs []string) (set []*Manifest, err error) {
 
 // ref reads the manifests of a commit, by paths relative to the working directory.
 func ref(ctx context.Context, name string, dirs []string) (set []*Manifest, err error) {
-	commit, err := git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options",
-		name+"^{commit}")
-	if err != nil {
-		return nil, fmt.Errorf("%q is neither a file nor a commit of this git repository; a "+
-			"shallow clone may lack it: %w", name, err)
-	}
-	id := strings.TrimSpace(string(commit))
-	prefix, err := git(ctx, nil, "rev-parse", "--show-prefix")
+	id, within, err := commitOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -155,8 +148,7 @@ func ref(ctx context.Context, name string, dirs []string) (set []*Manifest, err 
 	if err != nil {
 		return nil, err
 	}
-	within := strings.TrimSpace(string(prefix)) // ends with a slash, or is empty
-	files := map[string][]string{}              // by folder
+	files := map[string][]string{} // by folder
 	for file := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		files[path.Dir(file)] = append(files[path.Dir(file)], path.Base(file))
 	}
@@ -196,6 +188,19 @@ func ref(ctx context.Context, name string, dirs []string) (set []*Manifest, err 
 		set = append(set, m)
 	}
 	return set, err
+}
+
+// commitOf returns the id of a commit, and the working directory within the repository, which ends
+// with a slash or is empty.
+func commitOf(ctx context.Context, name string) (id, within string, err error) {
+	commit, err := git(ctx, nil, "rev-parse", "--verify", "--quiet", "--end-of-options",
+		name+"^{commit}")
+	if err != nil {
+		return "", "", fmt.Errorf("%q is neither a file nor a commit of this git repository; a "+
+			"shallow clone may lack it: %w", name, err)
+	}
+	prefix, err := git(ctx, nil, "rev-parse", "--show-prefix")
+	return strings.TrimSpace(string(commit)), strings.TrimSpace(string(prefix)), err
 }
 
 // blobs returns the contents of files of a commit.

@@ -25,23 +25,21 @@ func (c *comparison) uris(a, b *Item) {
 			continue
 		}
 		before, after := hierarchies(old.of, b.of, c.before, c.after)
-		c.access(b, b.kind, b.id(), before, after,
-			func(caller string) need { return old.needs(caller, before) },
-			func(caller string) need { return b.needs(caller, after) }, nil,
+		c.access(b, b.kind, b.id(), old.side(before), b.side(after), nil,
 			", for URIs of "+old.id())
 	}
 	if a == nil || !a.matchesLess(b) {
 		return
 	}
 	before, after := hierarchies(a.of, b.of, c.before, c.after)
-	c.access(b, b.kind, b.id(), before, after,
-		func(caller string) need {
-			if !c.beyond(a, b, of, caller) {
-				return b.needs(caller, after)
-			}
-			return nil
-		}, func(caller string) need { return b.needs(caller, after) }, nil,
-		", for more URIs than "+a.id())
+	old, current := denied(before), b.side(after)
+	old.need = func(caller string) need {
+		if !c.beyond(a, b, of, caller) {
+			return current.need(caller)
+		}
+		return nil
+	}
+	c.access(b, b.kind, b.id(), old, current, nil, ", for more URIs than "+a.id())
 }
 
 // beyond reports whether the template of a resource matches a URI that no resource matched before

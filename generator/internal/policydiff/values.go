@@ -4,11 +4,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 // values compares the values of each argument that has rules in either set. A value without a rule
 // needs what its tool needs.
-func (c *comparison) values(a, b *Item, before, after []string, tool map[string]bool) {
+func (c *comparison) values(a, b *Item, before, after roleorder.Order, tool []found) {
 	type slot struct{ earlier, later, value string }
 	seen := map[slot]bool{}
 	lost := false
@@ -21,20 +23,18 @@ func (c *comparison) values(a, b *Item, before, after []string, tool map[string]
 				continue
 			}
 			seen[at] = true
-			old := func(caller string) need {
-				return a.withGrants(b).valueNeed(earlier, value, caller, before)
-			}
-			now := func(caller string) need { return b.valueNeed(later, value, caller, after) }
+			old := a.withGrants(b).valueSide(earlier, value, before)
+			now := b.valueSide(later, value, after)
 			switch was, is := a.accepts(earlier, value), b.accepts(later, value); {
 			case was && is:
-				c.access(b, "value", name, before, after, old, now, tool, "")
+				c.access(b, "value", name, old, now, tool, "")
 			case is:
-				c.value(Added, b, name, now, after)
-				c.fresh = append(c.fresh, key{item: b, subject: "value", name: name, roles: after,
-					need: now, like: a.valueKeys(b, earlier, before)})
+				c.value(Added, b, name, now)
+				c.fresh = append(c.fresh, key{item: b, subject: "value", name: name,
+					side: now, like: a.valueKeys(b, earlier, before)})
 			case was:
-				c.value(Removed, b, name, old, before)
-				c.gone = append(c.gone, key{item: a, name: name, roles: before, need: old})
+				c.value(Removed, b, name, old)
+				c.gone = append(c.gone, key{item: a, name: name, side: old})
 				lost = true
 			}
 		}
@@ -46,15 +46,14 @@ func (c *comparison) values(a, b *Item, before, after []string, tool map[string]
 
 // newArguments collects the arguments of a tool that lost values with rules: another argument may
 // do what a value did.
-func (c *comparison) newArguments(a, b *Item, after []string) {
+func (c *comparison) newArguments(a, b *Item, after roleorder.Order) {
 	for _, pointer := range slices.Sorted(maps.Keys(b.Input)) {
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(strings.TrimPrefix(pointer, "/"))
 		if _, had := a.Input[pointer]; had || pointer == "" || slices.Contains(b.ruled(), name) {
 			continue
 		}
 		c.fresh = append(c.fresh, key{item: b, of: a, subject: "argument",
-			name: b.id() + " " + name, roles: after,
-			need: func(caller string) need { return b.needs(caller, after) }})
+			name: b.id() + " " + name, side: b.side(after)})
 	}
 }
 
@@ -65,14 +64,18 @@ func (i *Item) withGrants(b *Item) *Item {
 	return &same
 }
 
-// valueNeed returns what a caller needs to send a value.
-func (i *Item) valueNeed(argument, value, caller string, roles []string) need {
-	access := i.Access
+// valueNeed returns what a caller needs to send a value: a role of the tool's rule, and all that
+// the rule of the value needs.
+func (i *Item) valueNeed(argument, value, caller string, order roleorder.Order) need {
+	access, tool := i.Access, i.Access.of(caller, order)
 	if v := i.value(argument, value); v != nil {
 		access = v.Access
 	}
 	access.Allow = i.Access.Allow
-	return access.of(caller, roles)
+	if len(tool) == 0 {
+		return nil
+	}
+	return access.of(caller, order)
 }
 
 // listed are the values of an argument that a schema or a rule names.
@@ -87,27 +90,27 @@ func (i *Item) listed(argument string) []string {
 }
 
 // valueKeys are the values that an argument of the older item names.
-func (i *Item) valueKeys(b *Item, argument string, roles []string) (keys []key) {
+func (i *Item) valueKeys(b *Item, argument string, order roleorder.Order) (keys []key) {
 	for _, value := range sorted(i.listed(argument)) {
-		keys = append(keys, key{item: i, name: i.id() + " " + argument + "=" + value, roles: roles,
-			need: func(caller string) need {
-				return i.withGrants(b).valueNeed(argument, value, caller, roles)
-			}})
+		keys = append(keys, key{item: i, name: i.id() + " " + argument + "=" + value,
+			side: i.withGrants(b).valueSide(argument, value, order)})
 	}
 	return keys
 }
 
 // value reports a value that only one set has.
-func (c *comparison) value(
-	kind Kind, i *Item, name string, needs func(string) need, roles []string,
-) {
-	callers := append([]string{anonymous, noRole}, roles...)
-	may := slices.DeleteFunc(slices.Clone(callers), func(caller string) bool {
-		return len(needs(caller)) == 0
-	})
+func (c *comparison) value(kind Kind, i *Item, name string, s side) {
+	callers := callersOf(s, s)
+	var may []string
+	for _, caller := range callers {
+		if len(s.need(caller)) > 0 && !(several(caller) &&
+			slices.ContainsFunc(may, func(o string) bool { return holdsAll(s.order, caller, o) })) {
+			may = append(may, caller)
+		}
+	}
 	text := "no caller may send it"
 	if len(may) > 0 {
-		text = who(may, callers) + ": " + needs(may[len(may)-1]).words()
+		text = who(may, callers) + ": " + s.need(may[len(may)-1]).words()
 	}
 	c.changes = append(c.changes, Change{Kind: kind, Subject: "value", Name: name,
 		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})

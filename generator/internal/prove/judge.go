@@ -13,9 +13,10 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
-// Judge reports handlers that reach more than capabilities= declares, and handlers of tools with
-// readonly that write files or start programs. dirs are the directories of the author's packages:
-// a finding is at the last call on the way that is in them.
+// Judge reports handlers that reach more than capabilities= declares, handlers that reach the
+// network without egress in facts=, and handlers of tools with readonly that write files or start
+// programs. dirs are the directories of the author's packages: a finding is at the last call on the
+// way that is in them.
 func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 	var found diag.List
 	for i, tool := range tools {
@@ -40,6 +41,13 @@ func Judge(tools []model.Tool, proven []model.Proven, dirs []string) diag.List {
 					"reports none"
 			}
 			found.Add(code, at, fix, "%s %s, and %s: %s", tool.Handler, what, declaration, way(r))
+		}
+		stays := tool.Hints.OpenWorld != nil && !*tool.Hints.OpenWorld
+		if r, reaches := row.Reach(model.Network); reaches && !tool.HasFact(model.Egress) && !stays {
+			found.Add(diag.MoreThanDeclared, place(tool, r, dirs),
+				"add egress to facts=, or openworld=false if it connects to systems of the service alone, "+
+					"or remove "+last(r),
+				"%s reaches the network, and facts= has no egress: %s", tool.Handler, way(r))
 		}
 		if readOnly := tool.Hints.ReadOnly; readOnly == nil || !*readOnly {
 			continue

@@ -112,6 +112,8 @@ const pages = "https://github.com/mcpgen/mcpgen/blob/main/docs/"
 var others = map[string][3]string{
 	"stale": {"Generated file is stale", "Run mcpgen, and commit the changed files.",
 		"howto/ci.md#know-which-command-notices-what"},
+	"together": {"An agent reaches private data, text of outsiders and egress",
+		"Undo the change, or accept it in the file of --allow.", "howto/blast-radius.md#fail-in-ci"},
 	"widened": {"Callers may do more", "Undo the change, or accept it in the file of --allow.",
 		"howto/ci.md#review-changes-of-authority"},
 	"added": {"Something new can be used", "Review who may use it.",

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/naming"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/secrets"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // verbs maps CRUD verbs to Django's four actions. An adapter may map them otherwise
@@ -32,22 +33,22 @@ var verbs = map[string]string{
 type rule struct {
 	public        bool
 	authenticated bool
-	minRole       string
-	scopes        []string
-	action        string // empty where nothing is written
+	minRole       []string
+	scopes        [][]string // alternatives
+	action        string     // empty where nothing is written
 	object        string
 	stands        string // the directive's file and line
 	objectFrom    string // those of another one that the object is from
 }
 
 // over lays a rule over the default that it inherits from. public stands alone and inherits
-// nothing; authenticated, minrole= and scopes= replace the default's together; action= and
-// object= are inherited singly.
+// nothing; authenticated, minrole=, scopes= and anyscope= replace the default's together; action=
+// and object= are inherited singly.
 func (r rule) over(base rule) rule {
 	if r.public {
 		return r
 	}
-	if !r.authenticated && r.minRole == "" && len(r.scopes) == 0 { // it selects no callers itself
+	if !r.authenticated && len(r.minRole) == 0 && len(r.scopes) == 0 { // it selects no callers itself
 		r.public, r.authenticated, r.minRole, r.scopes = base.public, base.authenticated,
 			base.minRole, base.scopes
 	}
@@ -62,8 +63,9 @@ func (r rule) over(base rule) rule {
 func (r rule) access(goName, app string) model.Access {
 	a := model.Access{
 		Public: r.public, Authenticated: r.authenticated, MinRole: r.minRole,
-		Scopes: slices.Sorted(slices.Values(r.scopes)), Object: r.object, Action: r.action,
+		Object: r.object, Action: r.action,
 	}
+	a.SetAlternatives(r.scopes)
 	verb := r.action
 	if verb == "" && a.Object != "" {
 		verb = verbOf(goName)
@@ -101,13 +103,13 @@ func verbOf(goName string) string {
 func (s *scanner) rule(d *directive.Directive) rule {
 	r := rule{
 		public: d.Has("public"), authenticated: d.Has("authenticated"),
-		minRole: d.Text("minrole"), scopes: d.List("scopes"), action: d.Text("action"),
-		object: d.Text("object"),
+		minRole: d.List("minrole"), action: d.Text("action"), object: d.Text("object"),
 	}
 	place := s.at(d.Span)
 	r.stands = fmt.Sprintf("%s:%d", filepath.Base(place.File), place.Line)
 	if r.public {
-		for _, key := range []string{"authenticated", "minrole", "scopes", "action", "object"} {
+		for _, key := range []string{"authenticated", "minrole", "scopes", "anyscope", "action",
+			"object"} {
 			if arg, ok := d.Arg(key); ok {
 				s.report(diag.Contradiction, arg.Span, "write only public, or remove it",
 					"public excludes other rules, but has %s beside it", key)
@@ -124,7 +126,21 @@ func (s *scanner) rule(d *directive.Directive) rule {
 	if arg, ok := d.Arg("minrole"); ok {
 		s.role(d, arg)
 	}
+	r.scopes = s.alternatives(d)
+	s.selects(d)
 	return r
+}
+
+// selects reports authenticated beside a key that only callers with an identity satisfy.
+func (s *scanner) selects(d *directive.Directive) {
+	arg, ok := d.Arg("authenticated")
+	for _, key := range []string{"minrole", "scopes", "anyscope"} {
+		if ok && d.Has(key) && !d.Broken {
+			d.Broken = true
+			s.report(diag.Contradiction, arg.Span, "remove authenticated",
+				"authenticated adds nothing to %s=", key)
+		}
+	}
 }
 
 // defaults is a //mcp:default.
@@ -132,18 +148,19 @@ type defaults struct {
 	rule    rule
 	output  string
 	lenient *bool
+	facts   []string // sorted
 }
 
 // readDefaults reads //mcp:default of the package and of its types.
 func (s *scanner) readDefaults() {
 	read := func(name string, d *directive.Directive) {
 		if d != nil {
-			s.defaults[name] = defaults{s.rule(d), d.Text("output"), d.Hint("lenient")}
+			s.defaults[name] = defaults{s.rule(d), d.Text("output"), d.Hint("lenient"),
+				slices.Sorted(slices.Values(d.List("facts")))}
 		}
 	}
 	s.defaults, s.inherits = map[string]defaults{}, map[string]bool{}
-	ofPackage, _ := s.single("default")
-	read("", ofPackage)
+	read("", s.single("default"))
 	for _, d := range s.decls {
 		if d.Place == directive.TypeDoc {
 			read(d.Name.Name, d.Find("default"))
@@ -215,10 +232,16 @@ func (t *reading) ruleOfValues(found *directive.Directive) {
 		return
 	}
 	if arg, ok := found.Arg("minrole"); ok {
-		if t.role(found, arg); found.Broken {
-			return
-		}
+		t.role(found, arg)
 	}
+	scopes := t.alternatives(found)
+	if n := len(scopeorder.Both(t.Access.Alternatives(), scopes)); n > scopeorder.Most {
+		t.tooMany(found)
+	}
+	if t.selects(found); found.Broken {
+		return
+	}
+	t.idle(found)
 	for _, value := range found.Chain {
 		i := slices.IndexFunc(t.Values, func(v model.Value) bool {
 			return v.Argument == found.Subject.Text && v.Value == value.Text
@@ -234,7 +257,7 @@ func (t *reading) ruleOfValues(found *directive.Directive) {
 			continue
 		}
 		v := &t.Values[i]
-		if v.Ruled = t.narrow(&v.Access, found); !v.Ruled {
+		if v.Ruled = t.narrow(&v.Access, found, scopes); !v.Ruled {
 			t.report(diag.Contradiction, found.Span,
 				"write a stricter rule than that of //mcp:tool, or remove it",
 				"the rule of %s is not stricter than the rule of %s", v.Name(), t)
@@ -242,21 +265,43 @@ func (t *reading) ruleOfValues(found *directive.Directive) {
 	}
 }
 
-// narrow adds a rule to an access rule, and reports whether that needs more then.
-func (s *scanner) narrow(a *model.Access, rule *directive.Directive) (narrows bool) {
-	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0
+// idle reports the keys of a //mcp:rule that add nothing to the rule of the tool, beside others
+// that do.
+func (t *reading) idle(found *directive.Directive) {
+	var idle []directive.Arg
+	for _, arg := range found.Args {
+		alone := &directive.Directive{Args: []directive.Arg{arg}}
+		scopes, _ := t.scopes.Alternatives(alone.List("scopes"), alone.List("anyscope"))
+		if access := t.Access; !t.narrow(&access, alone, scopes) {
+			idle = append(idle, arg)
+		}
+	}
+	if len(idle) == len(found.Args) {
+		return // reported with each value
+	}
+	for _, arg := range idle {
+		t.report(diag.Contradiction, arg.Span, "write a stricter one, or remove it",
+			"%s in the rule of %s adds nothing to the rule of %s", arg.Key, found.Subject.Text, t)
+	}
+}
+
+// narrow adds a rule with alternatives of scopes to an access rule, and reports whether that needs
+// more then.
+func (s *scanner) narrow(
+	a *model.Access, rule *directive.Directive, scopes [][]string,
+) (narrows bool) {
+	known := a.Authenticated || len(a.MinRole) > 0 || len(a.Scopes) > 0
 	narrows = a.Public || rule.Has("authenticated") && !known
 	a.Public = false
 	if rule.Has("authenticated") && !known {
 		a.Authenticated = true
 	}
-	if role := rule.Text("minrole"); role != "" && s.rank(role) > s.rank(a.MinRole) {
-		a.MinRole, narrows = role, true
+	if roles := rule.List("minrole"); roles != nil && !s.implies(a.MinRole, roles) {
+		a.MinRole, narrows = roles, true
 	}
-	scopes := slices.Concat(a.Scopes, rule.List("scopes"))
-	slices.Sort(scopes)
-	if scopes = slices.Compact(scopes); len(scopes) > len(a.Scopes) {
-		a.Scopes, narrows = scopes, true
+	if own := a.Alternatives(); !scopeorder.Implies(own, scopes) {
+		a.SetAlternatives(scopeorder.Both(own, scopes))
+		narrows = true
 	}
 	return narrows
 }
@@ -315,7 +360,6 @@ func (t *reading) enumOf(found *directive.Directive) []model.Value {
 		var values []model.Value
 		for _, value := range f.Codec.Checks[enum].Values {
 			access := t.Access
-			access.Scopes = slices.Clone(access.Scopes)
 			values = append(values, model.Value{Argument: at.Text, Value: value, Access: access})
 		}
 		return values
@@ -349,6 +393,9 @@ func (t *reading) shows() {
 // at an argument, and its value is one of a type: the rules of this package count, and those of the
 // packages that it imports, which declare its types.
 func (s *scanner) secrets() {
+	if len(s.Service.Roles.Chains) == 0 {
+		return // a finding: no role can be judged
+	}
 	own := slices.DeleteFunc(secrets.Of(s.decls, s.walker), func(v secrets.Value) bool {
 		return !slices.ContainsFunc(s.Service.Tools, func(t model.Tool) bool { // it has a finding
 			return t.Handler.String() == v.Handler && slices.ContainsFunc(t.Ruled(),
@@ -405,7 +452,7 @@ func (s *scanner) secrets() {
 func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 	t, v := h.tool, rules[0]
 	covers := func(a model.Access) bool {
-		return slices.ContainsFunc(rules, func(v secrets.Value) bool { return s.covers(a, v.Need) })
+		return slices.ContainsFunc(rules, func(v secrets.Value) bool { return s.covers(a, v) })
 	}
 	if covers(t.Access) {
 		return
@@ -456,13 +503,13 @@ func (s *scanner) showsValue(h shown, rules []secrets.Value) {
 }
 
 // covers reports whether a rule needs all that the rule of a value needs.
-func (s *scanner) covers(a, need model.Access) bool {
-	known := a.Authenticated || a.MinRole != "" || len(a.Scopes) > 0 || a.Permission != ""
-	rank := s.rank(need.MinRole)
-	return !a.Public && known && (need.MinRole == "" || rank > 0 && s.rank(a.MinRole) >= rank) &&
-		!slices.ContainsFunc(need.Scopes, func(scope string) bool {
-			return !slices.Contains(a.Scopes, scope)
-		})
+func (s *scanner) covers(a model.Access, value secrets.Value) bool {
+	need := value.Need
+	scopes, few := s.scopes.Alternatives(value.Scopes, value.AnyScope)
+	known := a.Authenticated || len(a.MinRole) > 0 || len(a.Scopes) > 0 || a.Permission != ""
+	return !a.Public && known &&
+		(len(need.MinRole) == 0 || s.implies(a.MinRole, need.MinRole)) &&
+		few && scopeorder.Implies(a.Alternatives(), scopes)
 }
 
 // documentOf returns the JSON of a schema: the one by hand, if there is one.

@@ -50,8 +50,9 @@ func anyRule(t *rapid.T, label string) rule {
 	}
 	return rule{
 		authenticated: rapid.Bool().Draw(t, label+" authenticated"),
-		minRole:       rapid.SampledFrom([]string{"", "Viewer", "Admin"}).Draw(t, label+" minrole"),
-		scopes: rapid.SampledFrom([][]string{nil, {"read"}, {"read", "write"}}).Draw(
+		minRole: rapid.SampledFrom([][]string{nil, {"Viewer"}, {"Viewer", "Auditor"}}).Draw(
+			t, label+" minrole"),
+		scopes: rapid.SampledFrom([][][]string{nil, {{"read"}}, {{"read", "write"}, {"all"}}}).Draw(
 			t, label+" scopes"),
 		action: rapid.SampledFrom([]string{"", "none", "reboot"}).Draw(t, label+" action"),
 		object: rapid.SampledFrom([]string{"", "device"}).Draw(t, label+" object"),
@@ -71,7 +72,7 @@ func TestDefaultsAreInheritedAsWritten(t *testing.T) {
 		}
 		who := func(r rule) []any { return []any{r.public, r.authenticated, r.minRole, r.scopes} }
 		from := base
-		if own.authenticated || own.minRole != "" || own.scopes != nil {
+		if own.authenticated || own.minRole != nil || own.scopes != nil {
 			from = own
 		}
 		if !reflect.DeepEqual(who(got), who(from)) {
@@ -101,7 +102,7 @@ func TestPermissionStrings(t *testing.T) {
 	}{
 		{"NapalmFacts", rule{action: "napalm_read", object: "device"}, "dcim.napalm_read_device"},
 		{"GetByID", rule{object: "device"}, "dcim.view_device"},
-		{"GetByID", rule{minRole: "Viewer"}, ""},
+		{"GetByID", rule{minRole: []string{"Viewer"}}, ""},
 		{"GetByID", rule{action: "none", object: "device"}, ""},
 		{"Reboot", rule{action: "delete", object: "device"}, "dcim.delete_device"},
 		{"Reboot", rule{action: "partial_update"}, "dcim.change"},

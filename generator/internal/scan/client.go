@@ -72,7 +72,7 @@ func (s *scanner) unexported() {
 	if client == "" {
 		return
 	}
-	server, _ := s.single("server")
+	server := s.single("server")
 	arg, _ := server.Arg("client")
 	for _, t := range s.Service.Tools {
 		exprs := []model.Expr{t.Input.Outside}

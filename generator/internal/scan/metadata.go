@@ -143,7 +143,8 @@ const appType = "text/html;profile=mcp-app"
 
 // accessKeys are the keys by which a directive has a rule of its own.
 var accessKeys = []string{
-	"public", "authenticated", "minrole", "scopes", "action", "object", "denial", "constrained",
+	"public", "authenticated", "minrole", "scopes", "anyscope", "action", "object", "denial",
+	"constrained",
 }
 
 // appOf notes the ui= of a tool.

@@ -27,6 +27,8 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/scan/grantuse"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/loguse"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 )
 
 // Services returns the packages among the program's roots that have directives, by import
@@ -148,6 +150,8 @@ type scanner struct {
 	unmade    bool
 	grantUses func() *grantuse.Funcs
 	shown     []shown // the handlers whose schemas have named string types
+	order     roleorder.Order
+	scopes    scopeorder.Order
 	roleType  *types.TypeName
 	roleVals  []*types.Const
 }
@@ -170,6 +174,7 @@ func (s *scanner) scan() {
 	}
 	s.header()
 	s.hierarchy()
+	s.inclusions()
 	s.readDefaults()
 	s.types()
 	s.tools()
@@ -200,7 +205,7 @@ func (s *scanner) header() {
 	if s.pkg.Name == "main" {
 		s.Service.Server.Name = path.Base(s.pkg.Path)
 	}
-	d, _ := s.single("server")
+	d := s.single("server")
 	if d == nil {
 		return
 	}
@@ -231,11 +236,11 @@ func (s *scanner) ruled() map[string]bool {
 	return names
 }
 
-// single returns the package's only directive of that name, in the package doc or const block of
-// any file; further ones are reported.
-func (s *scanner) single(name string) (first *directive.Directive, on *annotated.Decl) {
+// single returns the package's only directive of that name, in the package doc of any file; further
+// ones are reported.
+func (s *scanner) single(name string) (first *directive.Directive) {
 	for _, d := range s.decls {
-		if d.Place != directive.PackageDoc && d.Place != directive.ConstBlock {
+		if d.Place != directive.PackageDoc {
 			continue
 		}
 		for _, found := range d.Directives {
@@ -247,10 +252,10 @@ func (s *scanner) single(name string) (first *directive.Directive, on *annotated
 					"the package has another //mcp:%s at %s", name, s.short(first.Pos))
 				continue
 			}
-			first, on = found, d
+			first = found
 		}
 	}
-	return first, on
+	return first
 }
 
 // receivers fills the parameters of Toolset: one per type with handlers. Methods whose calls run in

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"golang.org/x/tools/txtar"
@@ -17,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 )
 
 var update = flag.Bool("update", false, "write the goldens anew")
@@ -55,7 +55,7 @@ func TestServicesHoldWhatTheSourceContains(t *testing.T) {
 func dump(w *bytes.Buffer, s model.Service) {
 	fmt.Fprintf(w, "service %s, package %s of %s\n", s.Package, s.Name, s.Module)
 	fmt.Fprintf(w, "  server %q %q %q app %q prefix %q at %s\n", s.Server.Name, s.Server.Title, s.Server.Version, s.Server.App, s.Server.Prefix, load.Short(s.Server.Pos))
-	fmt.Fprintf(w, "  roles %s own %v type %q\n", strings.Join(s.Roles.Names, " < "), s.Roles.Own, s.Roles.Type)
+	fmt.Fprintf(w, "  roles %s own %v type %q\n", roleorder.Text(s.Roles.Chains), s.Roles.Own, s.Roles.Type)
 	for _, r := range s.Receivers {
 		fmt.Fprintf(w, "  receiver %s %+v\n", r.Param, r)
 	}
@@ -77,6 +77,9 @@ func dump(w *bytes.Buffer, s model.Service) {
 		fmt.Fprintf(w, "    %q\n", t.Description)
 		fmt.Fprintf(w, "    pointer %v, sdk %v\n", t.Handler.PointerRecv, t.Handler.SDK)
 		fmt.Fprintf(w, "    access %+v\n", t.Access)
+		if t.Facts != nil {
+			fmt.Fprintf(w, "    facts %q\n", t.Facts)
+		}
 		for _, h := range []struct {
 			name string
 			hint *bool

@@ -213,6 +213,7 @@ func (t *reading) tool() {
 	}
 	t.Catalogs = slices.Sorted(slices.Values(t.written.List("catalog")))
 	t.metadata()
+	t.staysWithin()
 	t.checkName(t.Name)
 	t.hand = t.byHand()
 	t.signature()
@@ -251,6 +252,30 @@ func (t *reading) served() {
 	t.Access.Constrained = t.written.Has("constrained")
 	t.needsToken()
 	t.Elicits = t.written.Has("elicits")
+	for _, facts := range [][]string{slices.Sorted(slices.Values(t.written.List("facts"))),
+		t.defaultsOf().facts, t.defaults[""].facts} {
+		if t.Facts == nil {
+			t.Facts = facts
+		}
+	}
+}
+
+// staysWithin removes the fact egress of a tool that stays within this system.
+func (t *reading) staysWithin() {
+	if t.Facts == nil || t.Hints.OpenWorld == nil || *t.Hints.OpenWorld {
+		return
+	}
+	if slices.Contains(t.written.List("facts"), model.Egress) {
+		arg, _ := t.written.Arg("facts")
+		t.report(diag.Contradiction, arg.Span, "remove egress, or openworld=false",
+			"%s has the fact egress beside openworld=false", t)
+	}
+	t.Facts = slices.DeleteFunc(slices.Clone(t.Facts), func(fact string) bool {
+		return fact == model.Egress
+	})
+	if len(t.Facts) == 0 {
+		t.Facts = []string{"none"}
+	}
 }
 
 func (t *reading) handler() model.Handler {

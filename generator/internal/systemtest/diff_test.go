@@ -11,78 +11,122 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpgen/mcpgen/generator/internal/policydiff"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/internal/uritemplate"
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
 // drawnRule is a rule in both forms: for the manifest and for the table.
 type drawnRule struct {
-	minRole               string
+	minRole               []string
 	public, authenticated bool
 	scopes                []string
+	orScopes              [][]string
 }
 
 func (r drawnRule) manifest() map[string]any {
 	return map[string]any{"public": r.public, "authenticated": r.authenticated,
-		"minRole": r.minRole, "scopes": r.scopes}
+		"minRole": r.minRole, "scopes": r.scopes, "orScopes": r.orScopes}
 }
 
-func (r drawnRule) table(tool string, roles []string) access.Rule {
-	role := access.Role(slices.Index(roles, r.minRole) + 1)
-	switch r.minRole {
-	case "lowest":
-		role = access.Lowest
-	case "highest":
-		role = access.Highest
-	}
+func (r drawnRule) table(tool string) access.Rule {
 	return access.Rule{Tool: tool, Public: r.public, Authenticated: r.authenticated,
-		MinRole: role, Scopes: r.scopes}
+		MinRole: r.minRole, Scopes: r.scopes, OrScopes: r.orScopes}
+}
+
+func (r drawnRule) alternatives() [][]string { return r.table("").Alternatives() }
+
+func (r *drawnRule) setScopes(alternatives [][]string) {
+	if r.scopes, r.orScopes = nil, nil; len(alternatives) > 0 {
+		r.scopes, r.orScopes = alternatives[0], alternatives[1:]
+	}
 }
 
 var (
 	drawnRoles  = []string{"A", "B", "C", "D"}
-	drawnScopes = []string{"s", "t"}
+	drawnScopes = []string{"s", "t", "u"}
 	drawnTools  = []string{"x", "y", "z"}
 )
+
+// drawOrder draws a partial order of some roles: lines that are parts of one sequence of them. Each
+// role is in a line.
+func drawOrder(t *rapid.T, roles []string) [][]string {
+	sequence := rapid.Permutation(roles).Draw(t, "sequence")
+	lines := [][]string{nil}
+	for range rapid.IntRange(0, 3).Draw(t, "further lines") {
+		lines = append(lines, nil)
+	}
+	for _, role := range sequence {
+		alone := true
+		for i := range lines {
+			if rapid.Bool().Draw(t, role) {
+				lines[i], alone = append(lines[i], role), false
+			}
+		}
+		if alone {
+			lines = append(lines, []string{role})
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(line []string) bool { return len(line) == 0 })
+	if _, problems := roleorder.New(lines); len(problems) > 0 { // beyond an end of the main chain
+		return [][]string{sequence}
+	}
+	return lines
+}
+
+// setsOf returns the sets of roles that a caller may have, with the empty one.
+func setsOf(roles []string) [][]string {
+	sets := [][]string{nil}
+	for _, role := range roles {
+		for _, set := range sets {
+			sets = append(sets, append(slices.Clone(set), role))
+		}
+	}
+	return sets
+}
+
+// covers reports whether the caller of a change has no more rights than one with roles.
+func covers(chains [][]string, roles []string, caller string) bool {
+	order, _ := roleorder.New(chains)
+	return order.Held(strings.Split(caller, " + "))&^order.Held(roles) == 0
+}
 
 func drawRule(t *rapid.T, roles []string) (r drawnRule) {
 	if rapid.IntRange(0, 4).Draw(t, "public") == 0 {
 		return drawnRule{public: true}
 	}
 	r.authenticated = rapid.Bool().Draw(t, "authenticated")
-	r.minRole = rapid.SampledFrom(append([]string{"", "lowest", "highest"}, roles...)).
-		Draw(t, "minrole")
-	for _, scope := range drawnScopes {
-		if rapid.Bool().Draw(t, "scope "+scope) {
-			r.scopes = append(r.scopes, scope)
+	for range rapid.IntRange(0, 2).Draw(t, "roles") {
+		role := rapid.SampledFrom(append([]string{"lowest", "highest"}, roles...)).Draw(t, "minrole")
+		if !slices.Contains(r.minRole, role) {
+			r.minRole = append(r.minRole, role)
 		}
 	}
-	if !r.authenticated && r.minRole == "" && r.scopes == nil {
+	order, _ := scopeorder.New(rapid.SampledFrom([][][]string{nil, {{"s", "t"}},
+		{{"s", "t"}, {"t", "u"}}}).Draw(t, "lines"))
+	some := rapid.SampledFrom(setsOf(drawnScopes))
+	alternatives, _ := order.Alternatives(some.Draw(t, "scopes"), some.Draw(t, "anyscope"))
+	r.setScopes(alternatives)
+	if !r.authenticated && r.minRole == nil && r.scopes == nil {
 		r.authenticated = true // a rule that admits nobody is an error of the generator
 	}
 	return r
 }
 
-// stricter is a rule that needs all that a rule needs.
+// stricter is the rule of a value of a tool: it needs all that the rule of the tool needs, and its
+// own roles are needed beside those of the tool.
 func stricter(t *rapid.T, r drawnRule, roles []string) drawnRule {
 	v := drawRule(t, roles)
 	if r.public {
 		return v
 	}
-	rank := func(role string) int {
-		return map[string]int{"lowest": 1, "highest": len(roles)}[role] +
-			slices.Index(roles, role) + 1
-	}
-	if v.public = false; rank(v.minRole) < rank(r.minRole) {
+	if v.public = false; v.minRole == nil {
 		v.minRole = r.minRole
 	}
-	for _, scope := range r.scopes {
-		if !slices.Contains(v.scopes, scope) {
-			v.scopes = append(v.scopes, scope)
-		}
-	}
+	v.setScopes(scopeorder.Both(r.alternatives(), v.alternatives()))
 	v.authenticated = v.authenticated || r.authenticated ||
-		v.minRole == "" && v.scopes == nil
+		v.minRole == nil && v.scopes == nil
 	return v
 }
 
@@ -90,11 +134,11 @@ func stricter(t *rapid.T, r drawnRule, roles []string) drawnRule {
 func drawSide(t *rapid.T) (*policydiff.Manifest, access.Table) {
 	roles := rapid.Permutation(drawnRoles).Draw(t, "roles")
 	roles = roles[:rapid.IntRange(1, len(roles)).Draw(t, "number of roles")]
-	part := access.Table{Roles: roles}
+	part := access.Table{Roles: drawOrder(t, roles)}
 	var tools []map[string]any
 	for _, name := range drawnTools {
 		rule := drawRule(t, roles)
-		part.Rules = append(part.Rules, rule.table(name, roles))
+		part.Rules = append(part.Rules, rule.table(name))
 		var values []map[string]any
 		enum := []string{"on", "off"}
 		some := rapid.Bool().Draw(t, "values")
@@ -106,7 +150,7 @@ func drawSide(t *rapid.T) (*policydiff.Manifest, access.Table) {
 					"access": v.manifest()})
 			}
 			if some {
-				r := v.table(name, roles)
+				r := v.table(name)
 				r.Argument, r.Value = "a/b", value
 				part.Values = append(part.Values, r)
 			}
@@ -115,7 +159,7 @@ func drawSide(t *rapid.T) (*policydiff.Manifest, access.Table) {
 			"access": rule.manifest(), "values": values,
 			"input": map[string]any{"/a~1b": map[string]any{"type": "string", "enum": enum}}})
 	}
-	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p", "roles": roles,
+	text, err := json.Marshal(map[string]any{"manifest": 3, "package": "p", "roles": part.Roles,
 		"tools": tools})
 	if err != nil {
 		t.Fatal(err)
@@ -161,22 +205,29 @@ func decision(table access.Table, p access.Principal, subject string) bool {
 }
 
 // TestDiffReportsExactlyWhatDecisionsDiffer holds diff against the decision function of the
-// runtime: for each role, set of scopes and tool, and for each value with a rule.
+// runtime: for each set of roles, set of scopes and tool, and for each value with a rule. A caller
+// with several roles may be reported by a part of its roles, or by roles below them.
 func TestDiffReportsExactlyWhatDecisionsDiffer(t *testing.T) {
-	scopeSets := [][]string{nil, {"s"}, {"t"}, {"s", "t"}}
+	scopeSets := setsOf(drawnScopes)
 	rapid.Check(t, func(t *rapid.T) {
 		base, old := drawSide(t)
 		head, current := drawSide(t)
+		changes := policydiff.Compare([]*policydiff.Manifest{base}, []*policydiff.Manifest{head})
+		differ := func(p access.Principal, name string) policydiff.Kind {
+			switch before, now := decision(old, p, name), decision(current, p, name); {
+			case now && !before:
+				return policydiff.Widened
+			case before && !now:
+				return policydiff.Narrowed
+			}
+			return ""
+		}
 		type fact struct {
 			kind                    policydiff.Kind
 			caller, scopes, subject string
 		}
 		reported, byRole := map[fact]bool{}, map[fact]bool{}
-		for _, c := range policydiff.Compare([]*policydiff.Manifest{base},
-			[]*policydiff.Manifest{head}) {
-			if c.Kind != policydiff.Widened && c.Kind != policydiff.Narrowed {
-				continue
-			}
+		for _, c := range changes {
 			for _, caller := range c.Callers {
 				for _, item := range c.Items {
 					byRole[fact{c.Kind, caller, "", item}] = true
@@ -190,33 +241,51 @@ func TestDiffReportsExactlyWhatDecisionsDiffer(t *testing.T) {
 				}
 			}
 		}
-		roles, after := old.Hierarchy(), current.Hierarchy()
+		known := func(role string) (both, one bool) {
+			a, b := slices.Contains(old.Hierarchy(), role), slices.Contains(current.Hierarchy(), role)
+			return a && b, a != b
+		}
 		wanted, wantedByRole := map[fact]bool{}, map[fact]bool{}
-		for _, caller := range append([]string{"anonymous", "no role"}, drawnRoles...) {
-			role := slices.Contains(drawnRoles, caller)
-			one := slices.Contains(roles, caller) != slices.Contains(after, caller)
-			if role && !one && !slices.Contains(roles, caller) {
-				continue // in neither hierarchy: as "no role"
-			}
+		for _, roles := range append(setsOf(drawnRoles), []string{"anonymous"}) {
 			for _, scopes := range scopeSets {
-				p := access.Principal{Subject: "ada", Scopes: scopes}
-				if role {
-					p.Role = caller
-				}
-				if caller == "anonymous" {
+				p := access.Principal{Subject: "ada", Scopes: scopes, Roles: roles}
+				caller := strings.Join(roles, " + ")
+				switch caller {
+				case "":
+					caller = "no role"
+				case "anonymous":
 					p = access.Principal{}
 				}
 				for _, name := range subjects {
-					before, now := decision(old, p, name), decision(current, p, name)
-					if before == now {
+					kind := differ(p, name)
+					if kind == "" {
 						continue
 					}
-					kind := map[bool]policydiff.Kind{true: policydiff.Widened,
-						false: policydiff.Narrowed}[now]
-					if one {
-						wantedByRole[fact{kind, caller, "", name}] = true
-					} else {
-						wanted[fact{kind, caller, fmt.Sprint(scopes), name}] = true
+					f := fact{kind, caller, fmt.Sprint(scopes), name}
+					both, one := known(caller)
+					switch {
+					case one:
+						f.scopes = ""
+						wantedByRole[f] = true
+					case both, p.Subject == "", len(roles) == 0:
+						wanted[f] = true
+					case len(roles) > 1:
+						order := map[policydiff.Kind][][]string{policydiff.Widened: current.Roles,
+							policydiff.Narrowed: old.Roles}[kind]
+						tool, _, _ := strings.Cut(name, " ")
+						if !slices.ContainsFunc(changes, func(c policydiff.Change) bool {
+							return c.Kind == kind && slices.ContainsFunc(c.Callers, func(other string) bool {
+								return reported[fact{kind, other, f.scopes, c.Name}] &&
+									(c.Name == name || c.Name == tool) && covers(order, roles, other) ||
+									slices.ContainsFunc(c.Items, func(item string) bool {
+										item, set, several := strings.Cut(item, " as ")
+										return (item == name || item == tool) && slices.Contains(roles, other) &&
+											(!several || covers(order, roles, set))
+									})
+							})
+						}) {
+							t.Errorf("not reported: %+v in %v", f, changes)
+						}
 					}
 				}
 			}
@@ -230,7 +299,18 @@ func TestDiffReportsExactlyWhatDecisionsDiffer(t *testing.T) {
 				}
 			}
 			for f := range got {
-				if !want[f] {
+				item, set, several := strings.Cut(f.subject, " as ")
+				if roles := strings.Split(f.caller+set, " + "); several || len(roles) > 1 {
+					if several {
+						roles = strings.Split(set, " + ")
+					}
+					if !slices.ContainsFunc(scopeSets, func(scopes []string) bool {
+						p := access.Principal{Subject: "ada", Scopes: scopes, Roles: roles}
+						return (several || fmt.Sprint(scopes) == f.scopes) && differ(p, item) == f.kind
+					}) {
+						t.Errorf("reported, and decisions are equal: %+v", f)
+					}
+				} else if !want[f] {
 					t.Errorf("reported, and decisions are equal: %+v", f)
 				}
 			}
@@ -255,33 +335,34 @@ type drawnItem struct {
 // drawNamed draws a side in which names and handlers are few, so that two sides often have them in
 // common, under other names, or as other kinds.
 func drawNamed(t *rapid.T) (s side) {
-	s.table.Roles = []string{"A", "B"}
+	roles := []string{"A", "B", "C"}
+	s.table.Roles = drawOrder(t, roles)
 	lists := map[string][]map[string]any{}
 	handlers := rapid.Permutation([]string{"P", "Q", "R", "S"}).Draw(t, "handlers")
 	names := rapid.Permutation([]string{"x", "y", "z"}).Draw(t, "names")
 	for i := range rapid.IntRange(0, 3).Draw(t, "items") {
 		item := drawnItem{rapid.SampledFrom([]string{"tool", "tool", "prompt"}).Draw(t, "kind"),
 			names[i], handlers[i], nil}
-		rule := drawRule(t, s.table.Roles)
+		rule := drawRule(t, roles)
 		entry := map[string]any{"name": item.name, "handler": item.handler,
 			"access": rule.manifest()}
 		if item.kind == "prompt" {
-			r := rule.table("", s.table.Roles)
+			r := rule.table("")
 			r.Prompt = item.name
 			s.table.Prompts = append(s.table.Prompts, r)
 		} else {
-			s.table.Rules = append(s.table.Rules, rule.table(item.name, s.table.Roles))
+			s.table.Rules = append(s.table.Rules, rule.table(item.name))
 			item.values = rapid.Permutation([]string{"on", "off", "up"}).Draw(t, "values")[:2]
 			var values []map[string]any
 			some := rapid.Bool().Draw(t, "rules of values")
 			for _, value := range item.values {
 				v := rule
 				if some && rapid.Bool().Draw(t, "rule of "+value) {
-					v = stricter(t, rule, s.table.Roles)
+					v = stricter(t, rule, roles)
 					values = append(values, map[string]any{"argument": "a", "value": value,
 						"access": v.manifest()})
 				}
-				r := v.table(item.name, s.table.Roles)
+				r := v.table(item.name)
 				r.Argument, r.Value = "a", value
 				s.table.Values = append(s.table.Values, r)
 			}
@@ -292,7 +373,7 @@ func drawNamed(t *rapid.T) (s side) {
 		lists[item.kind] = append(lists[item.kind], entry)
 		s.items = append(s.items, item)
 	}
-	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p",
+	text, err := json.Marshal(map[string]any{"manifest": 3, "package": "p",
 		"roles": s.table.Roles, "tools": lists["tool"], "prompts": lists["prompt"]})
 	if err != nil {
 		t.Fatal(err)
@@ -335,19 +416,28 @@ func TestDiffMissesNoWideningUnderANewName(t *testing.T) {
 		old, current := drawNamed(t), drawNamed(t)
 		changes := policydiff.Compare([]*policydiff.Manifest{old.manifest},
 			[]*policydiff.Manifest{current.manifest})
-		for _, caller := range []string{"anonymous", "no role", "A", "B"} {
-			for _, scopes := range [][]string{nil, {"s"}, {"t"}, {"s", "t"}} {
-				p := access.Principal{Subject: "ada", Role: caller, Scopes: scopes}
-				if caller == "anonymous" {
+		for i, roles := range append([][]string{nil}, setsOf([]string{"A", "B", "C"})...) {
+			for _, scopes := range setsOf(drawnScopes) {
+				p := access.Principal{Subject: "ada", Roles: roles, Scopes: scopes}
+				reports := func(caller string) bool { return caller == "no role" }
+				switch {
+				case i == 0:
 					p = access.Principal{}
+					reports = func(caller string) bool { return caller == "anonymous" }
+				case len(roles) == 1:
+					reports = func(caller string) bool { return caller == roles[0] }
+				case len(roles) > 1:
+					reports = func(caller string) bool {
+						return covers(current.table.Roles, roles, caller)
+					}
 				}
 				gains := func(name, reason string) {
 					if !slices.ContainsFunc(changes, func(c policydiff.Change) bool {
-						return c.Kind == policydiff.Widened && slices.Contains(c.Callers, caller) &&
+						return c.Kind == policydiff.Widened && slices.ContainsFunc(c.Callers, reports) &&
 							!admits(c.Before, scopes) && admits(c.After, scopes) &&
 							slices.Contains(strings.Fields(c.Name), strings.Fields(name)[0])
 					}) {
-						t.Errorf("%s with %v gains %s, %s: not reported in %v", caller, scopes, name,
+						t.Errorf("%v with %v gains %s, %s: not reported in %v", p, scopes, name,
 							reason, changes)
 					}
 				}
@@ -412,7 +502,8 @@ type drawnResource struct {
 // drawResources draws a side of resources. Those that overlap have equal rules, as the generator
 // has it.
 func drawResources(t *rapid.T) (m *policydiff.Manifest, table access.Table, list []drawnResource) {
-	part := access.Table{Roles: []string{"A", "B"}}
+	roles := []string{"A", "B"}
+	part := access.Table{Roles: [][]string{roles}}
 	var entries []map[string]any
 	var rules []drawnRule
 	handlers := rapid.Permutation([]string{"P", "Q", "R"}).Draw(t, "handlers")
@@ -423,7 +514,7 @@ func drawResources(t *rapid.T) (m *policydiff.Manifest, table access.Table, list
 		if err != nil {
 			t.Fatal(err)
 		}
-		rule, twice := drawRule(t, part.Roles), false
+		rule, twice := drawRule(t, roles), false
 		for at, other := range list {
 			twice = twice || other.uri == uri
 			if uritemplate.Overlap(other.template, template) {
@@ -437,14 +528,14 @@ func drawResources(t *rapid.T) (m *policydiff.Manifest, table access.Table, list
 		if twice {
 			continue
 		}
-		r := rule.table("", part.Roles)
+		r := rule.table("")
 		r.Resource = uri
 		part.Resources, rules = append(part.Resources, r), append(rules, rule)
 		list = append(list, drawnResource{uri, handlers[i], template})
 		entries = append(entries, map[string]any{"uri": uri, "handler": handlers[i],
 			"access": rule.manifest()})
 	}
-	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p", "roles": part.Roles,
+	text, err := json.Marshal(map[string]any{"manifest": 2, "package": "p", "roles": roles,
 		"resources": entries})
 	if err != nil {
 		t.Fatal(err)
@@ -468,7 +559,7 @@ func TestDiffReportsURIsThatBecomeReadable(t *testing.T) {
 		changes := policydiff.Compare([]*policydiff.Manifest{base}, []*policydiff.Manifest{head})
 		uri := "s:" + rapid.StringMatching(`[xy/.]{1,5}`).Draw(t, "uri")
 		for _, caller := range []string{"anonymous", "no role", "A", "B"} {
-			p := access.Principal{Subject: "ada", Role: caller}
+			p := access.Principal{Subject: "ada", Roles: []string{caller}}
 			if caller == "anonymous" {
 				p = access.Principal{}
 			}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
+	bounds "github.com/mcpgen/mcpgen/runtime/boundary/stored"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -76,7 +79,7 @@ func TestConsoleOfAServer(t *testing.T) {
 	source := stored.New(s, stored.Stored)
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken(token): {Issuer: "team", Subject: "ada", Role: "Admin"}}),
+			identity.HashToken(token): {Issuer: "team", Subject: "ada", Roles: []string{"Admin"}}}),
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin: must(admin.New(source, admin.Options{
 			Audit:  audit.SinkFunc(func(context.Context, audit.Event) error { return nil }),
@@ -161,12 +164,83 @@ func TestConsoleOfAServer(t *testing.T) {
 		t.Fatalf("%v, %v", events, err)
 	}
 	e := events[0]
-	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || e.Role != "Admin" ||
+	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || !slices.Equal(e.Roles, []string{"Admin"}) ||
 		e.RequestID == "" || e.Action != "create catalog" || len(e.Arguments) != 3 ||
 		e.Arguments[1].Name != "name" || e.Arguments[1].Bytes != 5 || e.Time.Before(started) {
 		t.Errorf("%+v", e)
 	}
 	if strings.Contains(log.String(), token) {
 		t.Errorf("the token is in the log: %s", log)
+	}
+}
+
+// An administrator blocks an agent by one PATCH, and finds its boundary in the console. The agent's
+// next request is refused, and the administrator's own are not, though the agent has its roles.
+func TestPatchBlocksAClient(t *testing.T) {
+	ctx := t.Context()
+	dir := must(directory.Open(ctx, "Orange", filepath.Join(t.TempDir(), "team.db")))
+	defer dir.Close()
+	s := must(store.Open(ctx, testdb.Stores["sqlite"](t)))
+	defer s.Close()
+	source, boundaries := stored.New(s, stored.Stored), bounds.New(s)
+	by := func(client string) access.Principal {
+		return access.Principal{Issuer: "team", Subject: "ada", Client: client, Roles: []string{"Admin"}}
+	}
+	server := must(runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("token-of-the-console"): by("console"),
+			identity.HashToken("token-of-the-agent"):   by("agent")}),
+		Access:   runtime.AccessOptions{Boundaries: boundaries, BoundariesOptional: true},
+		Catalogs: runtime.CatalogOptions{Source: source},
+		Admin: must(admin.New(source, admin.Options{
+			Clients: []boundary.Party{{Issuer: "team", Client: "console"}}})).Handler,
+	}, directory.Toolset(dir)))
+	defer func() {
+		if err := server.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	send := func(token, method, path, body, match string) (int, string, http.Header) {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		if match != "" {
+			r.Header.Set("If-Match", match)
+		}
+		rec := httptest.NewRecorder()
+		server.Handler().ServeHTTP(rec, r)
+		return rec.Code, rec.Body.String(), rec.Header()
+	}
+	const console, agent, path = "token-of-the-console", "token-of-the-agent", "/api/v1/admin/boundaries"
+	if code, body, _ := send(agent, "GET", path, "", ""); code != 403 {
+		t.Errorf("an agent with the roles of an administrator: %d %s", code, body)
+	}
+	code, body, header := send(console, "POST", path,
+		`{"issuer":"team","client":"agent","roles":"*","items":["tool:get_all"]}`, "")
+	if code != 201 {
+		t.Fatal(code, body)
+	}
+	if code, body, _ := send(agent, "GET", "/api/v1/whoami", "", ""); code != 200 {
+		t.Errorf("%d %s", code, body)
+	}
+	changes := boundaries.Changes(ctx)
+	<-changes // of the start
+	if code, body, _ := send(console, "PATCH", header.Get("Location"), `{"blocked":true}`,
+		header.Get("ETag")); code != 200 {
+		t.Fatal(code, body)
+	}
+	for blocked := false; !blocked; {
+		<-changes
+		b, _, err := boundaries.Boundary(ctx, boundary.Party{Issuer: "team", Client: "agent"})
+		if blocked = b.Blocked; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code, body, _ := send(agent, "GET", "/api/v1/whoami", "", ""); code != 403 {
+		t.Errorf("a blocked agent: %d %s", code, body)
+	}
+	if code, body, _ := send(console, "GET", path, "", ""); code != 200 || !strings.Contains(body,
+		`"blocked":true`) {
+		t.Errorf("%d %s", code, body)
 	}
 }

@@ -49,7 +49,7 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 			for name, p := range map[string]access.Principal{
 				"nobody": {},
 				"a subject alone": {
-					Issuer: "i", Subject: "ada", Client: "ada", Role: "ada",
+					Issuer: "i", Subject: "ada", Client: "ada", Roles: []string{"ada"},
 					Groups: []string{"ada"}},
 				"an unknown user":          {User: "adam"},
 				"another case":             {User: "Ada"},

@@ -137,7 +137,7 @@ func (s *scene) verify(_ context.Context, token string) (identity.Identity, erro
 }
 
 func principal(name string) access.Principal {
-	return access.Principal{Subject: name, User: name, Role: "Admin"}
+	return access.Principal{Subject: name, User: name, Roles: []string{"Admin"}}
 }
 
 type host struct{ scene *scene }
@@ -328,7 +328,7 @@ func (s *scene) toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/secrettest", Manifest: manifest,
 		Server: toolset.ServerInfo{Name: "planted", Version: "1"},
-		Table: access.Table{Roles: []string{"Viewer", "Admin"}, Rules: []access.Rule{tool, check},
+		Table: access.Table{Roles: [][]string{{"Viewer", "Admin"}}, Rules: []access.Rule{tool, check},
 			Prompts: []access.Rule{prompt}, Resources: []access.Rule{resource}},
 		Tools: []toolset.Tool{
 			{Name: "act", Input: `{"type":"object"}`, Call: s.act, Task: toolset.TaskOptional},

@@ -162,7 +162,7 @@ func (s *valued) toolset() toolset.Toolset {
 	}
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/valued", Server: toolset.ServerInfo{Name: "valued", Version: "1"},
-		Table: access.Table{Roles: []string{"Viewer", "Admin"},
+		Table: access.Table{Roles: [][]string{{"Viewer", "Admin"}},
 			Rules: []access.Rule{first, second}, Prompts: []access.Rule{prompt},
 			Resources: []access.Rule{resource}},
 		Tools: []toolset.Tool{{Name: "leak", Input: `{"type":"object"}`, Call: leak},

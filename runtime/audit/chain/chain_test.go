@@ -230,11 +230,11 @@ func TestChainNamesTheOneBefore(t *testing.T) {
 	// Without the record that is named there is something missing.
 	without := string(bytes.Join(slices.Delete(slices.Clone(m.lines), 1, 2), []byte("\n"))) + "\n"
 	if got := verified(t, chain.VerifyOptions{}, without); len(got.Findings) != 1 ||
-		got.Findings[0].Kind != chain.CutOff || got.Findings[0].Seq != 2 || got.Sound() {
+		got.Findings[0].Kind != "cut off" || got.Findings[0].Seq != 2 || got.Sound() {
 		t.Errorf("%+v", got)
 	}
 	if got := verified(t, chain.VerifyOptions{}, string(bytes.Join(m.lines[2:], []byte("\n")))+
-		"\n"); len(got.Findings) != 1 || got.Findings[0].Kind != chain.Missing {
+		"\n"); len(got.Findings) != 1 || got.Findings[0].Kind != "missing" {
 		t.Errorf("%+v", got)
 	}
 	// A trail that is older than its chain has a last record without a place.

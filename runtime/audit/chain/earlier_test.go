@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // TestChainOfAnEarlierVersionVerifiesAndContinues: testdata/earlier.jsonl was written by the
-// version whose records have the type tool_call and the status ok. Its text is never rewritten.
+// version whose records have one role, the type tool_call and the status ok. Its text is never
+// rewritten.
 func TestChainOfAnEarlierVersionVerifiesAndContinues(t *testing.T) {
 	earlier, err := os.ReadFile("testdata/earlier.jsonl")
 	if err != nil {
@@ -68,7 +70,8 @@ func TestChainOfAnEarlierVersionVerifiesAndContinues(t *testing.T) {
 		var e audit.Event
 		if err := json.Unmarshal(line, &e); err != nil || e.Type == "tool_call" ||
 			e.Status != audit.Success && e.Status != audit.Failed && e.Status != audit.Intent ||
-			(e.Status == audit.Failed) != (e.Failure != "") {
+			(e.Status == audit.Failed) != (e.Failure != "") ||
+			bytes.Contains(line, []byte(`"role":"Member"`)) != slices.Equal(e.Roles, []string{"Member"}) {
 			t.Errorf("%s is %+v, %v", line, e, err)
 		}
 	}

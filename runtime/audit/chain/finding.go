@@ -2,48 +2,48 @@ package chain
 
 import "fmt"
 
-// Kind is the kind of a finding.
-type Kind string
-
-// The kinds of findings.
+// The values of Finding.Kind.
 const (
-	// Missing means that records between others are missing, or a whole chain that another one
+	// missing means that records between others are missing, or a whole chain that another one
 	// names.
-	Missing Kind = "missing"
-	// CutOff means that a chain ends before a checkpoint of it, or before the record that the next
+	missing = "missing"
+	// cutOff means that a chain ends before a checkpoint of it, or before the record that the next
 	// chain names.
-	CutOff Kind = "cut off"
-	// Altered means that a line is not as a chain wrote it.
-	Altered Kind = "altered"
-	// Reordered means that a record is not at its original place.
-	Reordered Kind = "reordered"
-	// Duplicated means that a record occurs twice, or that another record has its number.
-	Duplicated Kind = "duplicated"
-	// Foreign means that no record of a chain, or no checkpoint, was made with this key.
-	Foreign Kind = "foreign"
-	// Unchained means that records belong to no chain and cannot be verified.
-	Unchained Kind = "unchained"
-	// Empty means that the trail has no record to verify with the key.
-	Empty Kind = "empty"
-	// Disordered means that there are too many findings, and the rest was not verified.
-	Disordered Kind = "disordered"
+	cutOff = "cut off"
+	// altered means that a line is not as a chain wrote it.
+	altered = "altered"
+	// reordered means that a record is not at its original place.
+	reordered = "reordered"
+	// duplicated means that a record occurs twice, or that another record has its number.
+	duplicated = "duplicated"
+	// foreign means that no record of a chain, or no checkpoint, was made with this key.
+	foreign = "foreign"
+	// unchained means that records belong to no chain and cannot be verified.
+	unchained = "unchained"
+	// empty means that the trail has no record to verify with the key.
+	empty = "empty"
+	// disordered means that there are too many findings, and the rest was not verified.
+	disordered = "disordered"
 
-	// Torn means that a crash left a part of a line, which no caller got an acknowledgement for. It
+	// torn means that a crash left a part of a line, which no caller got an acknowledgement for. It
 	// is no sign of tampering.
-	Torn Kind = "torn"
-	// Unproven means that a record is older than the verified range, and the record before it is
+	torn = "torn"
+	// unproven means that a record is older than the verified range, and the record before it is
 	// gone. A checkpoint proves the records after it, not the ones that it counts. It is no sign of
 	// tampering: a deleted file leaves one of these for each chain.
-	Unproven Kind = "unproven"
-	// NoOutcome means that a call has an intent and no outcome. The server was killed or lost its
+	unproven = "unproven"
+	// noOutcome means that a call has an intent and no outcome. The server was killed or lost its
 	// sink before the handler ended, or the call still runs. It is no sign of tampering: a record
-	// that was taken from a chain is Missing or CutOff as well.
-	NoOutcome Kind = "no outcome"
+	// that was taken from a chain is missing or cut off as well.
+	noOutcome = "no outcome"
 )
 
 // Finding is one result of [Verify].
 type Finding struct {
-	Kind   Kind
+	// Kind is missing, cut off, altered, reordered, duplicated, foreign (of another key), unchained
+	// (without a chain), empty (a trail without records of the key), disordered (too many findings),
+	// torn (by a crash), unproven (the record before is gone) or no outcome (an intent alone).
+	Kind   string
 	Source string // the file, or empty
 	Line   int
 	Chain  string
@@ -54,12 +54,12 @@ type Finding struct {
 
 // Tampering reports whether the finding is a sign of tampering.
 func (f Finding) Tampering() bool {
-	return f.Kind != Torn && f.Kind != Unproven && f.Kind != NoOutcome
+	return f.Kind != torn && f.Kind != unproven && f.Kind != noOutcome
 }
 
 // String returns one line: the place, the problem and the cure.
 func (f Finding) String() string {
-	text := string(f.Kind) + ": " + f.What
+	text := f.Kind + ": " + f.What
 	if f.Chain != "" {
 		place := "chain " + f.Chain
 		if f.Seq > 0 {
@@ -84,17 +84,17 @@ const (
 		"files leave no such record, so it may be forged"
 )
 
-var cures = map[Kind]string{
-	Missing: cureMissing, CutOff: cureMissing, Reordered: cureReordered, Disordered: cureReordered,
-	Altered: "compare it with another copy of the trail; do not trust its content",
-	Duplicated: "pass each file once, and a trail in one form; if the file itself has " +
+var cures = map[string]string{
+	missing: cureMissing, cutOff: cureMissing, reordered: cureReordered, disordered: cureReordered,
+	altered: "compare it with another copy of the trail; do not trust its content",
+	duplicated: "pass each file once, and a trail in one form; if the file itself has " +
 		"duplicates, compare it with another copy",
-	Foreign: "use the key of the server that wrote it; if this is the key, the record is forged",
-	Unchained: "trust it only as far as its storage; if the trail is older than its chain, " +
+	foreign: "use the key of the server that wrote it; if this is the key, the record is forged",
+	unchained: "trust it only as far as its storage; if the trail is older than its chain, " +
 		"pass --unchained",
-	Torn:  "none needed: the record was never acknowledged",
-	Empty: "check the input: an earlier verified trail has records, and a failed export has none",
-	NoOutcome: "the server was killed, its sink failed, or the call is still running: find " +
+	torn:  "none needed: the record was never acknowledged",
+	empty: "check the input: an earlier verified trail has records, and a failed export has none",
+	noOutcome: "the server was killed, its sink failed, or the call is still running: find " +
 		"out its effects before you repeat it",
-	Unproven: "none needed, or pass an earlier checkpoint and the earlier files",
+	unproven: "none needed, or pass an earlier checkpoint and the earlier files",
 }

@@ -87,7 +87,7 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 			return v.Report, err
 		}
 		if v.runs > maxRuns || len(v.chains) > maxChains {
-			v.find(r.at(nil).as(Disordered,
+			v.find(r.at(nil).as(disordered,
 				"the records have lost their order; verify did not read the rest"))
 			break
 		}
@@ -95,9 +95,9 @@ func Verify(records iter.Seq2[Record, error], options VerifyOptions) (Report, er
 	}
 	v.conclude()
 	if v.Records == 0 && v.Sound() && !slices.ContainsFunc(v.Findings, func(f Finding) bool {
-		return f.Kind == Unproven
+		return f.Kind == unproven
 	}) {
-		v.find(Finding{}.as(Empty, "the key verifies no record"))
+		v.find(Finding{}.as(empty, "the key verifies no record"))
 	}
 	return v.Report, nil
 }
@@ -173,7 +173,7 @@ func (r Record) at(link *audit.Link) Finding {
 }
 
 // as is a finding at this place.
-func (f Finding) as(kind Kind, what string) Finding {
+func (f Finding) as(kind, what string) Finding {
 	f.Kind, f.What, f.Cure = kind, what, cures[kind]
 	return f
 }
@@ -192,7 +192,7 @@ func (v *verifier) genuine(p Checkpoint) bool {
 		v.vouched[spot{p.Chain, p.Seq}] = p.MAC
 		return true
 	}
-	v.find(Finding{Chain: p.Chain, Seq: p.Seq}.as(Foreign,
+	v.find(Finding{Chain: p.Chain, Seq: p.Seq}.as(foreign,
 		"this checkpoint was made with another key, or was altered"))
 	return false
 }
@@ -221,14 +221,14 @@ func (v *verifier) record(r Record) {
 	link := read.Chain
 	switch {
 	case err != nil && r.Unfinished:
-		v.find(r.at(nil).as(Torn, "the last line is incomplete"))
+		v.find(r.at(nil).as(torn, "the last line is incomplete"))
 		return
 	case err != nil:
-		v.find(r.at(nil).as(Altered, err.Error()))
+		v.find(r.at(nil).as(altered, err.Error()))
 		return
 	case link == nil:
 		if !v.unchained && v.loose != r.Source {
-			v.find(r.at(nil).as(Unchained, "from here on, records have no chain"))
+			v.find(r.at(nil).as(unchained, "from here on, records have no chain"))
 		}
 		v.loose = r.Source
 		return
@@ -263,7 +263,7 @@ func (v *verifier) pair(r Record, is record) {
 	}
 	if change > 0 {
 		const format = "request %.40q called %.128q, but the trail has no outcome"
-		o.found = r.at(is.Chain).as(NoOutcome, fmt.Sprintf(format, is.RequestID, is.Tool))
+		o.found = r.at(is.Chain).as(noOutcome, fmt.Sprintf(format, is.RequestID, is.Tool))
 	}
 	if o.n += change; o.n == 0 {
 		delete(v.open, is.RequestID)
@@ -294,7 +294,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 		into = nil
 		for _, one := range h.runs {
 			if one.first <= link.Seq && link.Seq <= one.last {
-				v.find(at.as(Duplicated, "another record has this number"))
+				v.find(at.as(duplicated, "another record has this number"))
 				return
 			}
 			if one.last+1 == link.Seq {
@@ -306,16 +306,16 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	mac, vouched := v.vouched[spot{h.id, link.Seq}]
 	anchored := vouched && mac == link.MAC
 	if vouched && !anchored {
-		v.find(at.as(Altered, "a checkpoint has another record with this number"))
+		v.find(at.as(altered, "a checkpoint has another record with this number"))
 	}
 	if into != nil {
 		if same && into != h.current {
-			v.find(at.as(Reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
+			v.find(at.as(reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
 			if h.current.first == link.Seq+1 {
 				h.current.jump = false // it is this one that is out of place
 			}
 		}
-		v.prove(h, into.mac, digest, link.MAC, at.as(Altered, alteredPair), cut, nil)
+		v.prove(h, into.mac, digest, link.MAC, at.as(altered, alteredPair), cut, nil)
 		into.last, into.mac, into.end = link.Seq, link.MAC, at
 		into.anchored = into.anchored || anchored
 		h.follow(into, r.Source)
@@ -324,7 +324,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	jump := false
 	if same {
 		if jump = link.Seq > h.current.last; !jump {
-			v.find(at.as(Reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
+			v.find(at.as(reordered, fmt.Sprintf("it comes after record %d", h.current.last)))
 		}
 	}
 	begun := &run{
@@ -336,7 +336,7 @@ func (v *verifier) place(h *history, r Record, link *audit.Link, cut []audit.Lin
 	v.runs = max(v.runs, len(h.runs))
 	if !begun.pending {
 		begun.sure = v.prove(h, audit.MAC{}, digest, link.MAC,
-			at.as(Altered, "the record was altered"), cut, link.Previous)
+			at.as(altered, "the record was altered"), cut, link.Previous)
 	}
 	h.follow(begun, r.Source)
 }
@@ -439,7 +439,7 @@ const alteredPair = "the record or the one before it was altered"
 
 func (v *verifier) settle(h *history, r *run, before audit.MAC) bool {
 	r.pending = false
-	r.sure = v.prove(h, before, r.digest, r.firstMAC, r.start.as(Altered, alteredPair), r.cut,
+	r.sure = v.prove(h, before, r.digest, r.firstMAC, r.start.as(altered, alteredPair), r.cut,
 		r.previous)
 	return r.sure
 }
@@ -471,7 +471,7 @@ func (v *verifier) begins(h *history, r *run) bool {
 // gaps reports the missing records within a chain, or before it.
 func (v *verifier) gaps(h *history) {
 	if h.proven == 0 && h.altered > 0 {
-		v.find(h.runs[0].start.as(Foreign, fmt.Sprintf("the key verifies none of the %d records of "+
+		v.find(h.runs[0].start.as(foreign, fmt.Sprintf("the key verifies none of the %d records of "+
 			"this chain: they have another key, or all were altered", h.altered)))
 	}
 	next := int64(1)
@@ -484,15 +484,15 @@ func (v *verifier) gaps(h *history) {
 		switch f := r.start; {
 		case r.first > from:
 			f.Seq = from
-			v.find(f.as(Missing, before(from, r.first-1)))
+			v.find(f.as(missing, before(from, r.first-1)))
 		case r.jump && r.first == next:
-			v.find(f.as(Reordered, "the records before it are elsewhere"))
+			v.find(f.as(reordered, "the records before it are elsewhere"))
 		case r.pending && (r.first > v.since[h.id] || !r.anchored):
-			f = f.as(Altered, "it is in a deleted part of the chain, and cannot be verified")
+			f = f.as(altered, "it is in a deleted part of the chain, and cannot be verified")
 			f.Cure = cureForged
 			v.find(f)
 		case r.pending:
-			v.find(f.as(Unproven, "the record before it is missing, so this one cannot be verified"))
+			v.find(f.as(unproven, "the record before it is missing, so this one cannot be verified"))
 		}
 		if r.sure {
 			held = r
@@ -502,7 +502,7 @@ func (v *verifier) gaps(h *history) {
 	if cut := v.cuts[h.id]; held != nil && held.last < cut && cut > v.since[h.id] {
 		f := held.end
 		f.Seq = held.last + 1
-		v.find(f.as(CutOff, fmt.Sprintf("the deleted part ends with record %d, but the deletion was "+
+		v.find(f.as(cutOff, fmt.Sprintf("the deleted part ends with record %d, but the deletion was "+
 			"recorded up to %d", held.last, cut)))
 	}
 }
@@ -521,14 +521,14 @@ func (v *verifier) tail(id string) {
 		return
 	}
 	if h == nil {
-		v.find(Finding{Chain: id, Seq: 1}.as(Missing, fmt.Sprintf(
+		v.find(Finding{Chain: id, Seq: 1}.as(missing, fmt.Sprintf(
 			"all its records up to %d are missing, but %s proves them", want.seq, want.by)))
 		return
 	}
 	if last := h.runs[len(h.runs)-1]; last.last < want.seq {
 		f := last.end
 		f.Seq = last.last + 1
-		v.find(f.as(CutOff, fmt.Sprintf("it ends with record %d, but %s proves records up to %d",
+		v.find(f.as(cutOff, fmt.Sprintf("it ends with record %d, but %s proves records up to %d",
 			last.last, want.by, want.seq)))
 	}
 }

@@ -97,9 +97,8 @@ type Source struct {
 }
 
 var (
-	_ capability.Source      = (*Source)(nil)
-	_ capability.Checker     = (*Source)(nil)
-	_ capability.PartSpeller = (*Source)(nil)
+	_ capability.Source  = (*Source)(nil)
+	_ capability.Checker = (*Source)(nil)
 )
 
 // New returns a source that reads db, which stays the caller's to close. It does not connect: a

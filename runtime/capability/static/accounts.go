@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcpgen/mcpgen/internal/configfile"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
@@ -56,53 +57,53 @@ const (
 
 // accountReader reads the values of a file by what they mean.
 type accountReader struct {
-	bad    *problems
+	bad    *configfile.Problems
 	all    *accounts
 	groups map[string]grants
 }
 
 // readAccounts reads a file's document. What it returns counts where no problem was added.
-func readAccounts(doc value, bad *problems) *accounts {
+func readAccounts(doc configfile.Value, bad *configfile.Problems) *accounts {
 	r := &accountReader{bad: bad, all: &accounts{active: map[string]account{}},
 		groups: map[string]grants{}}
 	var everybody grants
-	r.fields(doc, "", []field{
-		{"actions", func(v value, at string) {
-			r.all.actions, r.all.listed = r.texts(v, at, r.permission), true
+	r.bad.Fields(doc, "", []configfile.Field{
+		{Name: "actions", Read: func(v configfile.Value, at string) {
+			r.all.actions, r.all.listed = r.bad.Texts(v, at, r.permission), true
 			slices.Sort(r.all.actions)
 		}},
-		{"exempt", func(v value, at string) { everybody.rest = r.exemptions(v, at) }},
-		{"groups", func(v value, at string) {
-			r.each(v, at, func(m member, at string) {
+		{Name: "exempt", Read: func(v configfile.Value, at string) { everybody.rest = r.exemptions(v, at) }},
+		{Name: "groups", Read: func(v configfile.Value, at string) {
+			r.each(v, at, func(m configfile.Member, at string) {
 				var g grants
-				r.fields(m.value, at, r.grants(&g))
-				r.groups[m.name] = g
+				r.bad.Fields(m.Value, at, r.grants(&g))
+				r.groups[m.Name] = g
 			})
 		}},
-		{"users", func(v value, at string) {
-			r.each(v, at, func(m member, at string) { r.user(m, at, everybody) })
+		{Name: "users", Read: func(v configfile.Value, at string) {
+			r.each(v, at, func(m configfile.Member, at string) { r.user(m, at, everybody) })
 		}},
 	})
-	if doc.kind == isMapping && !slices.ContainsFunc(
-		doc.members, func(m member) bool { return m.name == "users" }) {
-		bad.add(doc.line, "/users", "is missing: write the users, or {} for none")
+	if doc.Kind == configfile.Mapping && !slices.ContainsFunc(
+		doc.Members, func(m configfile.Member) bool { return m.Name == "users" }) {
+		bad.Add(doc.Line, "/users", "is missing: write the users, or {} for none")
 	}
 	return r.all
 }
 
 // user reads one user.
-func (r *accountReader) user(m member, at string, everybody grants) {
-	u := capability.User{ID: m.name, Name: m.name}
+func (r *accountReader) user(m configfile.Member, at string, everybody grants) {
+	u := capability.User{ID: m.Name, Name: m.Name}
 	active := true
 	all := []grants{everybody, {}}
-	r.fields(m.value, at, append(r.grants(&all[1]),
-		field{"groups", func(v value, at string) {
-			for _, name := range r.texts(v, at, r.group) {
+	r.bad.Fields(m.Value, at, append(r.grants(&all[1]),
+		configfile.Field{Name: "groups", Read: func(v configfile.Value, at string) {
+			for _, name := range r.bad.Texts(v, at, r.group) {
 				all = append(all, r.groups[name])
 			}
 		}},
-		field{"active", func(v value, at string) { r.truth(v, at, &active) }},
-		field{"superuser", func(v value, at string) { r.truth(v, at, &u.Superuser) }},
+		configfile.Field{Name: "active", Read: func(v configfile.Value, at string) { r.bad.Truth(v, at, &active) }},
+		configfile.Field{Name: "superuser", Read: func(v configfile.Value, at string) { r.bad.Truth(v, at, &u.Superuser) }},
 	))
 	if !active {
 		return
@@ -114,68 +115,68 @@ func (r *accountReader) user(m member, at string, everybody grants) {
 	if u.Superuser {
 		set.Exempt(capability.Any, capability.Any)
 	}
-	r.all.active[m.name] = account{u, set}
+	r.all.active[m.Name] = account{u, set}
 }
 
 // grants are the fields that users and groups share.
-func (r *accountReader) grants(g *grants) []field {
-	return []field{
-		{"permissions", func(v value, at string) { g.free = r.texts(v, at, r.known) }},
-		{"constrained", func(v value, at string) {
-			r.each(v, at, func(m member, at string) {
-				if wrong := r.known(m.name); wrong != "" {
-					r.bad.add(m.line, at, "%s", wrong)
-				} else if slices.Contains(g.free, m.name) {
-					r.bad.add(
-						m.line, at,
+func (r *accountReader) grants(g *grants) []configfile.Field {
+	return []configfile.Field{
+		{Name: "permissions", Read: func(v configfile.Value, at string) { g.free = r.bad.Texts(v, at, r.known) }},
+		{Name: "constrained", Read: func(v configfile.Value, at string) {
+			r.each(v, at, func(m configfile.Member, at string) {
+				if wrong := r.known(m.Name); wrong != "" {
+					r.bad.Add(m.Line, at, "%s", wrong)
+				} else if slices.Contains(g.free, m.Name) {
+					r.bad.Add(
+						m.Line, at,
 						"is also in permissions, for all objects: remove one of the two")
 				}
-				constraints := r.constraints(m.value, at)
-				g.rest = append(g.rest, func(s *capability.Set) { s.Add(m.name, constraints...) })
+				constraints := r.constraints(m.Value, at)
+				g.rest = append(g.rest, func(s *capability.Set) { s.Add(m.Name, constraints...) })
 			})
 		}},
-		{"exempt", func(v value, at string) { g.rest = append(g.rest, r.exemptions(v, at)...) }},
+		{Name: "exempt", Read: func(v configfile.Value, at string) { g.rest = append(g.rest, r.exemptions(v, at)...) }},
 	}
 }
 
 // constraints reads the constraints of one permission. None, or an empty one, would be all objects,
 // and is probably a mistake.
-func (r *accountReader) constraints(v value, at string) (list []capability.Constraint) {
-	if !r.is(v, at, isList) {
+func (r *accountReader) constraints(v configfile.Value, at string) (list []capability.Constraint) {
+	if !r.bad.Is(v, at, configfile.List) {
 		return nil
 	}
-	if len(v.items) == 0 {
-		r.bad.add(
-			v.line, at,
+	if len(v.Items) == 0 {
+		r.bad.Add(
+			v.Line, at,
 			"has no constraint: write one, or move the permission to permissions if it covers "+
 				"all objects")
 	}
-	for i, item := range v.items {
+	for i, item := range v.Items {
 		at := decode.Pointer(at, strconv.Itoa(i))
 		switch {
-		case !r.is(item, at, isMapping):
-		case len(item.members) == 0:
-			r.bad.add(
-				item.line, at,
+		case !r.bad.Is(item, at, configfile.Mapping):
+		case len(item.Members) == 0:
+			r.bad.Add(
+				item.Line, at,
 				"has no condition: write which objects it covers, or move the permission to permissions if "+
 					"it covers all")
 		default:
-			list = append(list, item.appendJSON(nil))
+			list = append(list, item.AppendJSON(nil))
 		}
 	}
 	return list
 }
 
 // exemptions reads actions by types of objects.
-func (r *accountReader) exemptions(v value, at string) (list []func(*capability.Set)) {
-	r.each(v, at, func(m member, at string) {
-		if !objectName.MatchString(m.name) {
-			r.bad.add(m.line, at, "is not an object type: %s", objectForm)
+func (r *accountReader) exemptions(v configfile.Value, at string) (list []func(*capability.Set)) {
+	r.each(v, at, func(m configfile.Member, at string) {
+		if !objectName.MatchString(m.Name) {
+			r.bad.Add(m.Line, at, "is not an object type: %s", objectForm)
 			return
 		}
-		for _, action := range r.texts(m.value, at,
-			func(action string) string { return r.exemptible(m.name, action) }) {
-			list = append(list, func(s *capability.Set) { s.Exempt(m.name, action) })
+		for _, action := range r.bad.Texts(m.Value, at,
+			func(action string) string { return r.exemptible(m.Name, action) }) {
+			list = append(list, func(s *capability.Set) { s.Exempt(m.Name, action) })
 		}
 	})
 	return list
@@ -236,83 +237,17 @@ func (r *accountReader) group(name string) string {
 	return ""
 }
 
-// field is a name that a mapping may have, and what reads its value.
-type field struct {
-	name string
-	read func(v value, at string)
-}
-
-// fields reads the members of a mapping in the order of fields, and refuses all others.
-func (r *accountReader) fields(v value, at string, fields []field) {
-	if !r.is(v, at, isMapping) {
-		return
-	}
-	var names []string
-	for _, f := range fields {
-		names = append(names, f.name)
-		for _, m := range v.members {
-			if m.name == f.name {
-				f.read(m.value, decode.Pointer(at, m.name))
-			}
-		}
-	}
-	for _, m := range v.members {
-		if !slices.Contains(names, m.name) {
-			r.bad.add(m.line, decode.Pointer(at, m.name), "is not a known key: use %s",
-				strings.Join(names, ", "))
-		}
-	}
-}
-
 // each reads the members of a mapping whose names are the file's own.
-func (r *accountReader) each(v value, at string, read func(m member, at string)) {
-	if !r.is(v, at, isMapping) {
+func (r *accountReader) each(v configfile.Value, at string, read func(m configfile.Member, at string)) {
+	if !r.bad.Is(v, at, configfile.Mapping) {
 		return
 	}
-	for _, m := range v.members {
-		at := decode.Pointer(at, m.name)
-		if wrong := r.name(m.name); wrong != "" {
-			r.bad.add(m.line, at, "%s", wrong)
+	for _, m := range v.Members {
+		at := decode.Pointer(at, m.Name)
+		if wrong := r.name(m.Name); wrong != "" {
+			r.bad.Add(m.Line, at, "%s", wrong)
 			continue
 		}
 		read(m, at)
 	}
-}
-
-// texts reads a list of texts, each once and none that something is wrong with.
-func (r *accountReader) texts(v value, at string, wrong func(text string) string) (list []string) {
-	if !r.is(v, at, isList) {
-		return nil
-	}
-	seen := map[string]bool{}
-	for i, item := range v.items {
-		at := decode.Pointer(at, strconv.Itoa(i))
-		if !r.is(item, at, isText) {
-			continue
-		}
-		if fault := wrong(item.text); fault != "" {
-			r.bad.add(item.line, at, "%s", fault)
-		} else if seen[item.text] {
-			r.bad.add(item.line, at, "is in its list twice: remove one")
-		} else {
-			seen[item.text] = true
-			list = append(list, item.text)
-		}
-	}
-	return list
-}
-
-func (r *accountReader) truth(v value, at string, b *bool) {
-	if r.is(v, at, isTruth) {
-		*b = v.text == "true"
-	}
-}
-
-// is reports whether a value is of a kind, and adds a problem where it is not.
-func (r *accountReader) is(v value, at string, want kind) bool {
-	if v.kind == want {
-		return true
-	}
-	r.bad.add(v.line, at, "is %s: write %s", v.kind, want)
-	return false
 }

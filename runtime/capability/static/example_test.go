@@ -40,5 +40,5 @@ users:
 	// Output:
 	// true
 	// [{"site":"ams"}]
-	// static: permissions.yaml:1: /users/ada/superusr: is not a known key: use permissions, constrained, exempt, groups, active, superuser
+	// permissions.yaml:1: /users/ada/superusr: is not a known key: use permissions, constrained, exempt, groups, active, superuser
 }

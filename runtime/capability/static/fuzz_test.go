@@ -3,6 +3,8 @@ package static
 import (
 	"reflect"
 	"testing"
+
+	"github.com/mcpgen/mcpgen/internal/configfile"
 )
 
 // FuzzFile reads anything as a file. Accepted YAML has the same result when it is written as
@@ -21,19 +23,19 @@ func FuzzFile(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := parse("a.json", data); err == nil {
-			doc := readJSON(data, &problems{})
-			again := readJSON(doc.appendJSON(nil), &problems{})
-			if got, want := again.appendJSON(nil), doc.appendJSON(nil); string(got) != string(want) {
+		if _, err := parsed("a.json", data); err == nil {
+			doc := configfile.ReadJSON(data, &configfile.Problems{})
+			again := configfile.ReadJSON(doc.AppendJSON(nil), &configfile.Problems{})
+			if got, want := again.AppendJSON(nil), doc.AppendJSON(nil); string(got) != string(want) {
 				t.Errorf("%s became %s", want, got)
 			}
 		}
-		all, err := parse("a.yaml", data)
+		all, err := parsed("a.yaml", data)
 		if err != nil {
 			return
 		}
-		text := readYAML(data, &problems{}).appendJSON(nil)
-		asJSON, err := parse("a.json", text)
+		text := configfile.ReadYAML(data, &configfile.Problems{}).AppendJSON(nil)
+		asJSON, err := parsed("a.json", text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
@@ -41,4 +43,12 @@ func FuzzFile(f *testing.F) {
 			t.Errorf("%s: %+v, %+v", text, all, asJSON)
 		}
 	})
+}
+
+// parsed reads the text of a file.
+func parsed(file string, data []byte) (all *accounts, err error) {
+	err = configfile.Parse(file, data, func(doc configfile.Value, bad *configfile.Problems) {
+		all = readAccounts(doc, bad)
+	})
+	return all, err
 }

@@ -60,20 +60,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpgen/mcpgen/internal/configfile"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 )
-
-// maxBytes bounds a file: tens of thousands of users fit.
-const maxBytes = 16 << 20
 
 // Source is a [capability.Source] over a file. It is a [capability.Enumerator] where the file lists
 // its actions. It is safe for concurrent use.
@@ -115,59 +111,14 @@ func open(file string, open func() (fs.File, error)) (*Source, error) {
 func (s *Source) Reload() error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
-	data, err := s.read()
-	if err != nil {
-		if path := (*fs.PathError)(nil); errors.As(err, &path) {
-			err = path.Err // which names the file once more
-		}
-		return fmt.Errorf("static: %s: %w", s.file, err)
-	}
-	all, err := parse(s.file, data)
+	var all *accounts
+	err := configfile.Read(s.file, s.open, "use an adapter over a database",
+		func(doc configfile.Value, bad *configfile.Problems) { all = readAccounts(doc, bad) })
 	if err != nil {
 		return err
 	}
 	s.now.Store(all)
 	return nil
-}
-
-func (s *Source) read() ([]byte, error) {
-	f, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(data) > maxBytes {
-		err = fmt.Errorf("is larger than %d MiB: use an adapter over a database", maxBytes>>20)
-	}
-	return data, err
-}
-
-// parse reads the text of a file.
-func parse(file string, data []byte) (*accounts, error) {
-	bad := &problems{file: file}
-	var doc value
-	switch filepath.Ext(file) {
-	case ".yaml", ".yml":
-		doc = readYAML(data, bad)
-	case ".json":
-		doc = readJSON(data, bad)
-	default:
-		return nil,
-			fmt.Errorf(
-				"static: %s: the file name ends in neither .yaml, .yml nor .json: rename it",
-				file)
-	}
-	if doc.kind == "" {
-		return nil, bad.err()
-	}
-	before := len(bad.all)
-	all := readAccounts(doc, bad)
-	bad.once(before)
-	if err := bad.err(); err != nil {
-		return nil, err
-	}
-	return all, nil
 }
 
 // Resolve returns the active user that a principal's User names.

@@ -151,7 +151,7 @@ func TestPrincipalsThatNameNoActiveUserHaveNone(t *testing.T) {
 	s := open(t, "a.yaml", team)
 	for name, p := range map[string]access.Principal{
 		"nobody": {},
-		"a subject alone": {Issuer: "i", Subject: "ada", Client: "ada", Role: "ada",
+		"a subject alone": {Issuer: "i", Subject: "ada", Client: "ada", Roles: []string{"ada"},
 			Groups: []string{"readers"}},
 		"an unknown user":       {User: "adam"},
 		"another case":          {User: "Ada"},
@@ -206,100 +206,101 @@ func TestPermissionsAreSpeltAsInTables(t *testing.T) {
 // mistakes are refused files, each with its error.
 var mistakes = []struct{ name, file, text, want string }{
 	{"nothing", "a.yaml", "",
-		"static: a.yaml:1: is empty: write users: with the users below it, or users: {} for none"},
-	{"null", "a.yaml", "~", "static: a.yaml:1: is nothing: write a mapping"},
+		"a.yaml:1: is empty: write its first key"},
+	{"null", "a.yaml", "~", "a.yaml:1: is nothing: write a mapping"},
 	{"no users", "a.yaml", "groups: {}",
-		"static: a.yaml:1: /users: is missing: write the users, or {} for none"},
-	{"comments alone", "a.yaml", "\n# a\n", "static: a.yaml:1: is empty"},
+		"a.yaml:1: /users: is missing: write the users, or {} for none"},
+	{"comments alone", "a.yaml", "\n# a\n", "a.yaml:1: is empty"},
 	{"no text", "a.json", "",
-		"static: a.json:1: is not JSON: the text ends where a value is expected"},
-	{"blank lines", "a.json", "\n\n", "static: a.json:1: is not JSON: the text ends"},
+		"a.json:1: is not JSON: unexpected end of JSON input"},
+	{"blank lines", "a.json", "\n\n", "a.json:1: is not JSON: unexpected end"},
 	{"another name", "a.toml", "users: {}",
-		"static: a.toml: the file name ends in neither .yaml, .yml nor .json: rename it"},
+		"a.toml: the file name ends in neither .yaml, .yml nor .json: rename it"},
 	{"two documents", "a.yaml", "users: {}\n---\nusers: {}\n",
-		"static: a.yaml:2: starts a second document: keep one"},
+		"a.yaml:2: starts a second document: keep one"},
 	{"an empty second document", "a.yaml", "users: {}\n---\n",
-		"static: a.yaml:2: starts a second document: keep one"},
+		"a.yaml:2: starts a second document: keep one"},
 	{"a broken second document", "a.yaml", "users: {}\n---\n\na: [\n",
-		"static: a.yaml:5: is not valid YAML:"},
+		"a.yaml:5: is not valid YAML:"},
 	{"two documents and more", "a.yaml", "user: {}\nusers: {}\n...\n# b\n--- # c\nx: 1\n---\n",
-		"static: a.yaml:1: /user: is not a known key: use actions, exempt, groups, users\nstatic: " +
+		"a.yaml:1: /user: is not a known key: use actions, exempt, groups, users\n" +
 			"a.yaml:5: starts a second document: keep one"},
 	{"a control character", "a.yaml", "users:\n\n  a: \x01\n",
-		"static: a.yaml:3: is not valid YAML: control characters are not allowed"},
+		"a.yaml:3: is not valid YAML: control characters are not allowed"},
 	{"an unknown alias", "a.yaml", "users:\n  ada: *x\n",
-		"static: a.yaml:2: is not valid YAML: unknown anchor"},
+		"a.yaml:2: is not valid YAML: unknown anchor"},
 	{"bad YAML", "a.yaml", "users:\n  ada: [1\n  bob: 2\n",
-		"static: a.yaml:3: is not valid YAML: did not find expected ',' or ']'"},
-	{"bad JSON", "a.json", "{\"users\": {\n\"ada\": {}\n", "static: a.json:2: /users"},
+		"a.yaml:3: is not valid YAML: did not find expected ',' or ']'"},
+	{"bad JSON", "a.json", "{\"users\": {\n\"ada\": {}\n", "a.json:2: is not JSON"},
 	{"a comma too many", "a.json", "{\"users\": {\n\"ada\": {},\n}}",
-		"static: a.json:3: /users: is not JSON: '}' at byte 23 where a name in quotes is expected"},
-	{"a comment", "a.json", "{\n// none\n}", "static: a.json:2: is not JSON"},
-	{"a line in a text", "a.json", "{\n\"users\": {\"a\nb\": {}}}", "static: a.json:2: /users"},
+		"a.json:3: is not JSON: invalid character '}' looking for beginning of object key string"},
+	{"a comment", "a.json", "{\n// none\n}", "a.json:2: is not JSON"},
+	{"a line in a text", "a.json", "{\n\"users\": {\"a\nb\": {}}}", "a.json:2: is not JSON"},
 	{"text after JSON", "a.json", "{\"users\": {}}\n\n{}",
-		"static: a.json:3: is not JSON: '{' at byte 15 where the end is expected"},
+		"a.json:3: is not JSON: invalid character '{' after top-level value"},
 	{"another encoding in JSON", "a.json", "{\"users\":\n{\"\xff\": {}}}",
-		"static: a.json:2: /users"},
+		"a.json:2: is not UTF-8: convert it"},
 	{"another encoding", "a.yaml", "users:\n  \"\xff\": {}\n",
-		"static: a.yaml:2: is not UTF-8: convert it"},
-	{"half a character", "a.json", "{\n\"users\": {\"\\ud83d\": {}}}", "static: a.json:2: /users"},
+		"a.yaml:2: is not UTF-8: convert it"},
+	{"half a character", "a.json", "{\n\"users\": {\"\\ud83d\": {}}}",
+		"a.json:2: /users: has an escape of half a character: write the character itself"},
 	{"an unknown key", "a.yaml", "user: {}\nusers: {}\n",
-		"static: a.yaml:1: /user: is not a known key: use actions, exempt, groups, users"},
+		"a.yaml:1: /user: is not a known key: use actions, exempt, groups, users"},
 	{"a misspelt key", "a.json", "{\"users\": {\n\"ada\": {\"grups\": []}}}",
-		"static: a.json:2: /users/ada/grups: is not a known key: use permissions, constrained, " +
+		"a.json:2: /users/ada/grups: is not a known key: use permissions, constrained, " +
 			"exempt, groups, active, superuser"},
 	{"a group that is a superuser", "a.yaml", "groups: {g: {superuser: true}}\nusers: {}\n",
-		"static: a.yaml:1: /groups/g/superuser: is not a known key: use permissions, " +
+		"a.yaml:1: /groups/g/superuser: is not a known key: use permissions, " +
 			"constrained, exempt"},
 	{"another case", "a.yaml", "Users: {}\nusers: {}\n", "/Users: is not a known key: use"},
 	{"a user twice", "a.yaml", "users:\n  ada: {}\n  ada: {superuser: true}\n",
-		"static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them"},
+		"a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them"},
 	{"a user twice and more", "a.yaml",
 		"users:\n  ada: {permissions: [x.]}\n  ada: {superuser: true}\n  bob: &b {}\n  eve: {groups: [none]}\n",
-		`static: a.yaml:2: /users/ada/permissions/0: is not a permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, for example "dcim.view_device"
-static: a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them
-static: a.yaml:4: /users/bob: is an anchor or an alias: write out its content, or use a group
-static: a.yaml:5: /users/eve/groups/0: has the group "none", which is not in groups: correct the name, or add the group`},
+		`a.yaml:2: /users/ada/permissions/0: is not a permission: write app.action_object, app.action without an object, or action without an app, in letters, digits and underscores, for example "dcim.view_device"
+a.yaml:3: /users/ada: is written twice, first in line 2: keep one of them
+a.yaml:4: /users/bob: is an anchor or an alias: write out its content
+a.yaml:5: /users/eve/groups/0: has the group "none", which is not in groups: correct the name, or add the group`},
 	{"a user twice in JSON", "a.json", "{\"users\": {\n\"ada\": {},\n\"\\u0061da\": {}}}",
-		"static: a.json:3: /users/ada: is written twice, first in line 2: keep one of them"},
+		"a.json:3: /users/ada: is written twice, first in line 2: keep one of them"},
 	{"names twice and more in JSON", "a.json",
 		"{\"users\": {\n\"ada\": {\"groups\": [\"g\"],\n\"groups\": []},\n\"ada\": {}},\n\"user\": 1}",
-		`static: a.json:2: /users/ada/groups/0: has the group "g", which is not in groups: correct the name, or add the group
-static: a.json:3: /users/ada/groups: is written twice, first in line 2: keep one of them
-static: a.json:4: /users/ada: is written twice, first in line 2: keep one of them
-static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`},
+		`a.json:2: /users/ada/groups/0: has the group "g", which is not in groups: correct the name, or add the group
+a.json:3: /users/ada/groups: is written twice, first in line 2: keep one of them
+a.json:4: /users/ada: is written twice, first in line 2: keep one of them
+a.json:5: /user: is not a known key: use actions, exempt, groups, users`},
 	{"a permission twice", "a.yaml", "users: {ada: {permissions: [a.b, a.b]}}",
-		"static: a.yaml:1: /users/ada/permissions/1: is in its list twice: remove one"},
+		"a.yaml:1: /users/ada/permissions/1: is in its list twice: remove one"},
 	{"text for a truth", "a.yaml", "users: {ada: {active: yes}}",
-		"static: a.yaml:1: /users/ada/active: is text: write true or false"},
+		"a.yaml:1: /users/ada/active: is text: write true or false"},
 	{"a number for a truth", "a.json", `{"users": {"ada": {"superuser": 1}}}`,
-		"static: a.json:1: /users/ada/superuser: is a number: write true or false"},
+		"a.json:1: /users/ada/superuser: is a number: write true or false"},
 	{"nothing for a user", "a.yaml", "users:\n  ada:\n",
-		"static: a.yaml:2: /users/ada: is nothing: write a mapping"},
+		"a.yaml:2: /users/ada: is nothing: write a mapping"},
 	{"text for a list", "a.yaml", "users: {ada: {groups: admins}}",
-		"static: a.yaml:1: /users/ada/groups: is text: write a list"},
+		"a.yaml:1: /users/ada/groups: is text: write a list"},
 	{"a number for a name", "a.yaml", "users: {ada: {permissions: [7]}}",
-		"static: a.yaml:1: /users/ada/permissions/0: is a number: write text"},
+		"a.yaml:1: /users/ada/permissions/0: is a number: write text"},
 	{"a number that names", "a.yaml", "users: {7: {}}",
-		"static: a.yaml:1: /users/7: has a name that is not clearly a string: quote it"},
+		"a.yaml:1: /users/7: has a name that is not clearly a string: quote it"},
 	{"a merge", "a.yaml", "users: {ada: {<<: {superuser: true}}}",
-		"static: a.yaml:1: /users/ada/<<: has a name that is not clearly a string: quote it"},
+		"a.yaml:1: /users/ada/<<: has a name that is not clearly a string: quote it"},
 	{"a list that names", "a.yaml", "users: {? [a] : {}}",
 		"has a name that is not clearly a string: quote it"},
 	{"an anchor", "a.yaml", "users: {ada: &a {}, bob: *a}",
-		"static: a.yaml:1: /users/ada: is an anchor or an alias: write out its content, or use a " +
-			"group\nstatic: a.yaml:1: /users/bob: is an anchor or an alias"},
+		"a.yaml:1: /users/ada: is an anchor or an alias: write out its content\n" +
+			"a.yaml:1: /users/bob: is an anchor or an alias"},
 	{"a tag", "a.yaml", "users: {ada: {superuser: !!bool yes}}",
-		"static: a.yaml:1: /users/ada/superuser: has the tag !!bool: remove it, and quote strings"},
+		"a.yaml:1: /users/ada/superuser: has the tag !!bool: remove it, and quote strings"},
 	{"a name of nothing", "a.yaml", "users: {'': {}}",
-		"static: a.yaml:1: /users/: is not a name: write one without control characters, and without " +
+		"a.yaml:1: /users/: is not a name: write one without control characters, and without " +
 			"white space at its ends"},
 	{"a name with a blank", "a.yaml", "users: {'ada ': {}}",
 		"/users/ada : is not a name: write one without control characters"},
 	{"a name with a control character", "a.json", `{"users": {"a\nb": {}}}`,
-		`static: a.json:1: /users/a\nb: is not a name: write one without control characters`},
+		`a.json:1: /users/a\nb: is not a name: write one without control characters`},
 	{"an unknown group", "a.yaml", "users:\n  ada:\n    groups:\n      - admins\n",
-		`static: a.yaml:4: /users/ada/groups/0: has the group "admins", which is not in groups: ` +
+		`a.yaml:4: /users/ada/groups/0: has the group "admins", which is not in groups: ` +
 			`correct the name, or add the group`},
 	{"a permission without its app", "a.yaml", "users: {ada: {permissions: [.view_device]}}",
 		"/users/ada/permissions/0: is not a permission: write app.action_object"},
@@ -307,7 +308,7 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 		"/users/ada/permissions/0: is not a permission: write app.action_object"},
 	{"a permission that is not listed", "a.yaml",
 		"actions: [dcim.view_device]\nusers: {ada: {permissions: [dcim.veiw_device]}}",
-		"static: a.yaml:2: /users/ada/permissions/0: dcim.veiw_device is not in actions: correct the name, or add it there"},
+		"a.yaml:2: /users/ada/permissions/0: dcim.veiw_device is not in actions: correct the name, or add it there"},
 	{"a constrained one that is not listed", "a.yaml",
 		"actions: []\nusers: {ada: {constrained: {a.b: [{c: 1}]}}}",
 		"/users/ada/constrained/a.b: a.b is not in actions"},
@@ -345,13 +346,13 @@ static: a.json:5: /user: is not a known key: use actions, exempt, groups, users`
 	{"depth", "a.yaml", "users: " + strings.Repeat("[", 200) + strings.Repeat("]", 200),
 		"is nested more than 100 deep"},
 	{"depth in JSON", "a.json", `{"users": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) +
-		"}", "static: a.json:1: /users/0/0/0"},
+		"}", "a.json:1: /users/0/0/0"},
 	{"a name twice and bad JSON", "a.json", "{\"a\": 1,\n\"a\": 2,\n!}",
-		"static: a.json:3: cannot be read as JSON: invalid character '!'"},
-	{"a name twice and depth", "a.json", "{\"a\": 1,\n\"a\":\n" + strings.Repeat("[", 200),
-		"static: a.json:3: cannot be read as JSON: it is nested more than 100 deep"},
+		"a.json:3: is not JSON: invalid character '!'"},
+	{"a name twice and depth", "a.json", "{\"a\": 1,\n\"a\":\n" + strings.Repeat("[", 200) +
+		strings.Repeat("]", 200) + "}", "a.json:3: /a/0/0/0"},
 	{"a number that has no end in JSON", "a.json", "{\"users\":\n{\"ada\": 1e999999}}",
-		"static: a.json:2: /users/ada"},
+		"a.json:2: /users/ada"},
 }
 
 func TestMistakesAreReportedWithTheirPlaceAndCure(t *testing.T) {
@@ -369,29 +370,29 @@ func TestMistakesAreReportedWithTheirPlaceAndCure(t *testing.T) {
 }
 
 // placed is a problem with its file and line.
-var placed = regexp.MustCompile(`^static: a\.(yaml|json):[1-9][0-9]*: `)
+var placed = regexp.MustCompile(`^a\.(yaml|json):[1-9][0-9]*: `)
 
 func TestAllMistakesOfAFileAreReportedInItsOrder(t *testing.T) {
 	_, err := static.OpenFS(write("a.yaml",
 		"users:\n  ada: {groups: [x], superuser: 1}\n  bob: {active: no}\ngruops: {}\n"), "a.yaml")
-	want := `static: a.yaml:2: /users/ada/groups/0: has the group "x", which is not in groups: correct the name, or add the group
-static: a.yaml:2: /users/ada/superuser: is a number: write true or false
-static: a.yaml:3: /users/bob/active: is text: write true or false
-static: a.yaml:4: /gruops: is not a known key: use actions, exempt, groups, users`
+	want := `a.yaml:2: /users/ada/groups/0: has the group "x", which is not in groups: correct the name, or add the group
+a.yaml:2: /users/ada/superuser: is a number: write true or false
+a.yaml:3: /users/bob/active: is text: write true or false
+a.yaml:4: /gruops: is not a known key: use actions, exempt, groups, users`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 	_, err = static.OpenFS(write("a.yaml", "users: {a: {permissions: ["+strings.Repeat("x.,", 60)+
 		"]}}\n"), "a.yaml")
 	if lines := strings.Split(err.Error(), "\n"); len(lines) != 51 ||
-		lines[50] != "static: a.yaml: and 10 more problems" {
+		lines[50] != "a.yaml: and 10 more problems" {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none.yaml")
-	if _, err := static.Open(none); !errors.Is(err, fs.ErrNotExist) || err.Error() != "static: "+
+	if _, err := static.Open(none); !errors.Is(err, fs.ErrNotExist) || err.Error() !=
 		none+": no such file or directory" {
 		t.Errorf("%v", err)
 	}
@@ -400,7 +401,7 @@ func TestFilesThatCannotBeReadAreAnError(t *testing.T) {
 	}
 	huge := fstest.MapFS{"a.yaml": {Data: make([]byte, 16<<20+1)}}
 	if _, err := static.OpenFS(huge, "a.yaml"); err == nil || !strings.Contains(err.Error(),
-		"static: a.yaml: is larger than 16 MiB") {
+		"a.yaml: is larger than 16 MiB") {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/store"
@@ -70,6 +71,7 @@ func TestChangeReportsWhetherToolsOrCatalogsMayBeDifferent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		must(w.CreateBound(ctx, boundary.Party{Client: "bot"}, boundary.Boundary{}, ada)) // no change
 		must(w.AddMember(ctx, in, issuer, "bob", access.Member, ada))
 		must(w.RenameTeam(ctx, store.Anywhere, w.lab.ID, 1, "lab 2", ada))
 		must(w.RenameOrg(ctx, w.acme.ID, 1, "acme 2", ada))

@@ -38,7 +38,7 @@ func ExampleNew() {
 	}
 
 	catalogs := stored.New(s, stored.Stored) // memberships are in the store too
-	mel := access.Principal{Subject: "mel", Role: "Member"}
+	mel := access.Principal{Subject: "mel", Roles: []string{"Member"}}
 	found, err := catalogs.Catalog(ctx, mel, catalog.Ref{Name: "kit"})
 	fmt.Println(found.Name, found.Tools, err)
 	_, err = catalogs.Catalog(ctx, mel, catalog.Ref{Name: "other"})

@@ -77,21 +77,21 @@ func (m Memberships) Of(ctx context.Context, s *store.Store, p access.Principal)
 // teamsOf returns the claimed teams that count, beside some organisations. It does not check which
 // teams exist: a team of one tenant that the store does not have must not match another tenant's.
 func teamsOf(orgs []string, claimed []access.Membership) (
-	teams []store.TeamName, standings []access.Standing,
+	teams [][2]string, standings []access.Standing,
 ) {
 	own := map[string]bool{}
 	for _, org := range orgs {
 		own[org] = true
 	}
 	for _, m := range claimed {
-		var read []store.TeamName
+		var read [][2]string
 		for i := range len(m.Name) {
 			if m.Name[i] == '/' && own[m.Name[:i]] {
-				read = append(read, store.TeamName{Org: m.Name[:i], Team: m.Name[i+1:]})
+				read = append(read, [2]string{m.Name[:i], m.Name[i+1:]})
 			}
 		}
 		if len(read) == 0 && len(own) == 1 {
-			read = append(read, store.TeamName{Org: orgs[0], Team: m.Name})
+			read = append(read, [2]string{orgs[0], m.Name})
 		}
 		if len(read) == 1 {
 			teams, standings = append(teams, read[0]), append(standings, m.Standing)

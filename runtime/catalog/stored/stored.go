@@ -109,7 +109,7 @@ func (r *Source) Changes(ctx context.Context) <-chan catalog.Change {
 				change.Tools = true
 			case storechange.Everything:
 				change.Tools, change.Catalogs = true, true
-			case storechange.Grant, storechange.Request, storechange.Audit:
+			case storechange.Grant, storechange.Request, storechange.Audit, storechange.Boundary:
 				continue
 			default:
 				change.Catalogs = true

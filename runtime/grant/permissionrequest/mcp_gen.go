@@ -14,7 +14,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -26,7 +26,7 @@ const (
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/runtime/grant/permissionrequest",
-		Manifest: "sha256:be60ba3d748a334e6a7a08195df3939f05a2fe70d8155b6df4f67db92515a018",
+		Manifest: "sha256:71d9add83796305854ec39747028368187bf02af41ab1c21524e369be3d89b58",
 		Server:   toolset.ServerInfo{Name: "permissions", Title: "Permissions on resources"},
 		Table: access.Table{
 			Rules: []access.Rule{

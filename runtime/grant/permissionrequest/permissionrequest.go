@@ -91,7 +91,7 @@ func (s *Service) RequestPermission(ctx context.Context, in Input) (Request, err
 	}
 	ctx = audit.Acting(ctx, audit.Event{
 		Issuer: caller.Issuer, Principal: caller.Subject, Client: caller.ClientID(),
-		Role: caller.Role, RequestID: runtime.RequestID(ctx),
+		Roles: caller.Roles, RequestID: runtime.RequestID(ctx),
 	})
 	r, err := s.store.Ask(ctx, grant.Request{
 		Permission: p, Issuer: caller.Issuer, Client: caller.ClientID(), Principal: caller.Subject,

@@ -31,21 +31,21 @@ var guarded = []struct {
 	users string
 }{
 	{access.Rule{Tool: "all", Authenticated: true}, "yyyyyy"},
-	{access.Rule{Tool: "concealed", MinRole: 4, Denial: access.Conceal}, "nnnnyn"},
+	{access.Rule{Tool: "concealed", MinRole: []string{"Admin"}, Denial: access.Conceal}, "nnnnyn"},
 	{access.Rule{Tool: "host", Authenticated: true,
 		Permission: access.Permission{App: "q", Action: "push", Object: "job"}}, "nnnnny"},
 	{access.Rule{Tool: "off", Authenticated: true}, "nnnnnn"},
 	{access.Rule{Tool: "open", Public: true}, "yyyyyy"},
-	{access.Rule{Tool: "role1", MinRole: 1}, "nyyyyn"},
-	{access.Rule{Tool: "role2", MinRole: 2}, "nnyyyn"},
-	{access.Rule{Tool: "role3", MinRole: 3}, "nnnyyn"},
-	{access.Rule{Tool: "role4", MinRole: 4}, "nnnnyn"},
+	{access.Rule{Tool: "role1", MinRole: []string{"Viewer"}}, "nyyyyn"},
+	{access.Rule{Tool: "role2", MinRole: []string{"Member"}}, "nnyyyn"},
+	{access.Rule{Tool: "role3", MinRole: []string{"Manager"}}, "nnnyyn"},
+	{access.Rule{Tool: "role4", MinRole: []string{"Admin"}}, "nnnnyn"},
 	{access.Rule{Tool: "scoped", Scopes: []string{"jobs"}}, "nnnnny"},
 }
 
-var users = []access.Principal{{Subject: "none"}, {Subject: "one", Role: "Viewer"},
-	{Subject: "two", Role: "Member"}, {Subject: "three", Role: "Manager"},
-	{Subject: "four", Role: "Admin"}, {Subject: "scoped", Scopes: []string{"jobs"}}}
+var users = []access.Principal{{Subject: "none"}, {Subject: "one", Roles: []string{"Viewer"}},
+	{Subject: "two", Roles: []string{"Member"}}, {Subject: "three", Roles: []string{"Manager"}},
+	{Subject: "four", Roles: []string{"Admin"}}, {Subject: "scoped", Scopes: []string{"jobs"}}}
 
 // host gives one user a permission.
 type host struct{ capability.Source }
@@ -293,7 +293,7 @@ func TestListHasGuardedToolsBesideAnAdoptedServer(t *testing.T) {
 		Grants: runtime.GrantOptions{Source: store},
 		Logger: slog.New(slog.DiscardHandler)}, map[string]access.Rule{"old": {Public: true}},
 		toolsetOf([]toolset.Tool{guardedTool("admin"), guardedTool("push")}, []access.Rule{
-			{Tool: "admin", MinRole: 4}, {Tool: "push", Authenticated: true}}),
+			{Tool: "admin", MinRole: []string{"Admin"}}, {Tool: "push", Authenticated: true}}),
 		permissionrequest.Toolset(permissionrequest.New(store)))
 	if err != nil {
 		t.Fatal(err)

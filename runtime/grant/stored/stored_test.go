@@ -255,7 +255,7 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 		}
 		act(t.Context())
 		act(audit.Acting(t.Context(), audit.Event{
-			Issuer: "https://id.example", Principal: "carol", RequestID: "r7", Role: "Admin"}))
+			Issuer: "https://id.example", Principal: "carol", RequestID: "r7", Roles: []string{"Admin"}}))
 		events, _, err := s.Events(t.Context(), store.Page[int64]{})
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +263,8 @@ func TestChangeIsRecordedByWhoeverActs(t *testing.T) {
 		var got []string
 		for _, e := range events {
 			got = append(got, strings.Join([]string{
-				e.Action, e.Issuer, e.Principal, e.Client, e.Tool, e.RequestID, e.Role}, ","))
+				e.Action, e.Issuer, e.Principal, e.Client, e.Tool, e.RequestID,
+				strings.Join(e.Roles, " ")}, ","))
 		}
 		want := []string{
 			"request permission,i,bob,x,read,,", "approve request,,ada,,,,",

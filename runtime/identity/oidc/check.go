@@ -119,6 +119,13 @@ func (c Claims) check(p *problems) {
 	if len(c.RoleNames) > 0 && len(c.Roles) == 0 {
 		p.add("Claims.RoleNames has no effect without Claims.Roles: write the claims there")
 	}
+	for _, s := range []struct{ name, value string }{
+		{"RolesSeparator", c.RolesSeparator}, {"RolesOrg", c.RolesOrg},
+	} {
+		if s.value != "" && c.RoleNames == nil {
+			p.add("Claims.%s is set without Claims.RoleNames: write the role of each value there", s.name)
+		}
+	}
 	for _, value := range slices.Sorted(maps.Keys(c.RoleNames)) {
 		if c.RoleNames[value] == "" {
 			p.add("Claims.RoleNames maps %q to no role: write a role, or remove it", value)

@@ -74,6 +74,10 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		`Claims.Client is the subject`: issuer(func(i *oidc.Issuer) { i.Claims.Client = "/sub" }),
 		`Claims.RoleNames has no effect without Claims.Roles: write the claims there`: issuer(
 			func(i *oidc.Issuer) { i.Claims.RoleNames = map[string]string{"a": "b"} }),
+		`Claims.RolesSeparator is set without Claims.RoleNames: write the role of each value there`: issuer(
+			func(i *oidc.Issuer) { i.Claims.Roles, i.Claims.RolesSeparator = []string{"r"}, " " }),
+		`Claims.RolesOrg is set without Claims.RoleNames`: issuer(
+			func(i *oidc.Issuer) { i.Claims.Roles, i.Claims.RolesOrg = []string{"r"}, "7" }),
 		`Claims.RoleNames maps "a" to no role`: issuer(
 			func(i *oidc.Issuer) {
 				i.Claims.Roles, i.Claims.RoleNames = []string{"r"}, map[string]string{"a": ""}

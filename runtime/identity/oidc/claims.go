@@ -10,26 +10,37 @@ import (
 )
 
 // Claims configure the meaning of an issuer's claims. Other claims are not read, except the
-// standard claims of scopes and client.
+// standard claims of scopes, client and actor.
 //
 // A claim is named by its path: the name of a claim, or names joined by dots, as in
 // "realm_access.roles". A name that itself holds a dot or a slash is written as a JSON Pointer
 // (RFC 6901): "/https:~1~1example.com~1roles".
 type Claims struct {
-	// Roles are claims whose values, a string or a list of strings, name roles. A value of another
-	// type counts as nothing. Empty reads no roles.
+	// Roles are claims that name roles: a string, a list of strings, or an object whose keys are
+	// names. A key counts only if its value is true or a non-empty object, and needs RoleNames. A
+	// value of another type counts as nothing. Empty reads no roles.
 	Roles []string
-	// RoleNames maps the values of Roles to roles of the server; other values count as nothing. Nil
-	// takes the values themselves as names of roles, which is right only if the issuer's roles are
-	// meant for this server.
+	// RoleNames maps the values of Roles to roles of the server; other values count as nothing, and
+	// the first 100 of them are logged. Nil takes the values themselves as names of roles, which is
+	// right only if the issuer's roles are meant for this server.
 	RoleNames map[string]string
+	// RolesSeparator separates the names in a claim of Roles that is a string, and needs RoleNames.
+	// Empty takes the string as one name: "Network Admin" does not name Admin.
+	RolesSeparator string
+	// RolesOrg is the organization whose roles count: a key of a claim of Roles counts only if its
+	// value is an object with this key, as in {"admin": {"ORGANIZATION": "domain"}} of Zitadel. A
+	// string or a list has no organization, and counts as nothing. RolesOrg needs RoleNames. Empty
+	// takes the roles of every organization.
+	RolesOrg string
 	// Scopes is the claim of scopes: a string with spaces between them, or a list. Empty is
 	// "scope" (RFC 8693, section 4.2), or "scp" if that is missing or empty.
 	Scopes string
 	// Groups is the claim of groups: a string or a list of strings. Empty reads no groups.
 	Groups string
-	// Client is the claim of the OAuth client. Empty is "client_id" (RFC 8693, section 4.3), or
-	// "azp" if that is missing or empty.
+	// Client is the claim of the OAuth client. Empty is the first that is not empty of "client_id"
+	// (RFC 8693, section 4.3), "azp", "cid" and "appid". A token in which two of them name different
+	// clients is then refused, because the two may have different boundaries. So is a token in which
+	// one of the read claims is not a string.
 	Client string
 	// User is the claim that names the host's user. It must be one that users cannot set for
 	// themselves. A token without the claim names no user. A token whose claim is not a name is
@@ -53,48 +64,81 @@ func (i *issuer) identity(c map[string]any, expires time.Time,
 		return identity.Identity{}, err
 	}
 	i.noteUnread(c)
-	client, _ := at(c, filled(c, m.Client, "client_id", "azp")).(string)
-	_, delegated := c["act"] // RFC 8693, section 4.1: somebody else acts for the subject
+	client, err := m.client(c)
+	if err != nil {
+		return identity.Identity{}, err
+	}
+	actor, err := i.actor(c)
+	if err != nil {
+		return identity.Identity{}, err
+	}
 	return identity.Identity{
 		Principal: access.Principal{
 			Issuer:  i.settings.URL,
 			Subject: sub,
 			Client:  client,
+			Actor:   actor,
 			User:    user,
+			Roles:   i.roles(c),
 			Scopes:  scopes(at(c, m.scopes(c))),
 			Groups:  valuesAt(c, m.Groups),
 			Orgs:    m.Orgs.read(c),
 			Teams:   m.Teams.read(c),
 		},
-		Roles: m.roles(c),
 		// RFC 9068, section 2.2: where no resource owner is involved, the subject is the client.
-		ClientItself: sub == client && !delegated,
+		ClientItself: sub == client && actor.Subject == "",
 		Expires:      expires,
 		Scheme:       scheme,
 		Claims:       c,
 	}, nil
 }
 
-// roles returns the names of roles in a token. Another value counts for nothing, and the names
-// beside it count: roles only add rights.
-func (m Claims) roles(c map[string]any) []string {
-	var roles []string
-	for _, path := range m.Roles {
-		values, isList := at(c, path).([]any)
-		if !isList {
-			values = []any{at(c, path)}
-		}
-		for _, value := range values {
-			name, _ := value.(string)
-			if name != "" && m.RoleNames != nil {
-				name = m.RoleNames[name]
-			}
-			if name != "" {
-				roles = append(roles, name)
-			}
+// clientClaims are the claims of the OAuth client: by RFC 8693 and RFC 9068, by OpenID Connect, of
+// Okta, and of Microsoft Entra in tokens of version 1.
+var clientClaims = [...]string{"client_id", "azp", "cid", "appid"}
+
+func (m Claims) clientClaim(c map[string]any) string {
+	return filled(c, m.Client, clientClaims[:]...)
+}
+
+// client is the OAuth client, "" if the token has none.
+func (m Claims) client(c map[string]any) (string, error) {
+	const cure = ": set oidc.Claims.Client to the claim that names the client"
+	path, claims := m.clientClaim(c), clientClaims[:]
+	if m.Client != "" {
+		claims = []string{m.Client}
+	}
+	client, _ := at(c, path).(string)
+	for _, claim := range claims {
+		value := at(c, claim)
+		switch {
+		case !isText(value):
+			return "", refuse("its claim %s is not a string, so it names no client"+cure, claim)
+		case !blank(value) && value != client:
+			return "", refuse("its claims %s and %s name different clients"+cure, path, claim)
 		}
 	}
-	return roles
+	return client, nil
+}
+
+// actor is the party that acts for the subject (RFC 8693, section 4.1): that of the outermost claim
+// act. The actors within it acted before, and decide nothing.
+func (i *issuer) actor(c map[string]any) (access.Actor, error) {
+	act, delegated := c["act"]
+	if !delegated {
+		return access.Actor{}, nil
+	}
+	claims, _ := act.(map[string]any)
+	actor := access.Actor{Issuer: i.settings.URL}
+	actor.Subject, _ = claims["sub"].(string)
+	issuer, has := claims["iss"]
+	if has {
+		actor.Issuer, _ = issuer.(string)
+	}
+	if actor.Subject == "" || actor.Issuer == "" {
+		return access.Actor{}, refuse("its claim act does not name the actor (sub, and perhaps iss)")
+	}
+	return actor, nil
 }
 
 // user is the host's user, "" if the token has none. OpenID Connect Core 1.0, section 5.7 warns of
@@ -130,21 +174,26 @@ func (m Claims) verified(c map[string]any) bool {
 	return verified
 }
 
-// filled is the path of a claim: the configured one, or else the first of two claims, unless it is
-// missing or empty.
-func filled(c map[string]any, path, first, second string) string {
+// filled is the path of a claim: the configured one, or else the first of some claims that is
+// neither missing nor empty, or else the last of them.
+func filled(c map[string]any, path string, claims ...string) string {
 	if path != "" {
 		return path
 	}
-	empty := func(v any) bool {
-		s, isText := v.(string)
-		return v == nil || isText && strings.Trim(s, " ") == ""
+	for _, claim := range claims {
+		list, isList := c[claim].([]any)
+		if !blank(c[claim]) &&
+			(!isList || slices.ContainsFunc(list, func(v any) bool { return !blank(v) })) {
+			return claim
+		}
 	}
-	if list, isList := c[first].([]any); empty(c[first]) ||
-		isList && !slices.ContainsFunc(list, func(v any) bool { return !empty(v) }) {
-		return second
-	}
-	return first
+	return claims[len(claims)-1]
+}
+
+// blank reports whether a value is missing, or a string of spaces.
+func blank(v any) bool {
+	s, isText := v.(string)
+	return v == nil || isText && strings.Trim(s, " ") == ""
 }
 
 func (m Claims) scopes(c map[string]any) string { return filled(c, m.Scopes, "scope", "scp") }
@@ -162,10 +211,12 @@ func (i *issuer) noteUnread(c map[string]any) {
 				"JSON type: see oidc.Claims", "issuer", i.settings.URL, "claim", path)
 		}
 	}
-	for _, path := range append([]string{m.Groups, m.scopes(c)}, m.Roles...) {
+	for _, path := range []string{m.Groups, m.scopes(c)} {
 		note(path, areTexts)
 	}
-	note(filled(c, m.Client, "client_id", "azp"), isText)
+	for _, path := range m.Roles {
+		note(path, m.readsRoles)
+	}
 	note(m.Orgs.Claim, m.Orgs.reads)
 	note(m.Teams.Claim, m.Teams.reads)
 }

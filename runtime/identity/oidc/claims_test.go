@@ -2,8 +2,10 @@ package oidc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,7 +36,7 @@ func TestUnconfiguredClaimsAreNotRead(t *testing.T) {
 		"preferred_username", "root", "organization", "acme", "orgs", []string{"acme"}, "teams",
 		[]string{"t"}, "user", "root")
 	want := access.Principal{Issuer: issuerURL, Subject: "ada", Client: "cli"}
-	if !reflect.DeepEqual(id.Principal, want) || id.Roles != nil {
+	if !reflect.DeepEqual(id.Principal, want) {
 		t.Errorf("%+v", id)
 	}
 }
@@ -87,12 +89,36 @@ func TestRolesAreMapped(t *testing.T) {
 			[]any{"role", []any{[]string{"Admin"}}}, nil},
 		"words in a string": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
 			[]any{"role", "boss op"}, nil},
+		"keys": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": map[string]any{"x": 1}, "boss": true, "Admin": true}},
+			[]string{"Admin", "Member"}},
+		"keys without a value that counts": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": false, "boss": map[string]any{}, "": true}}, nil},
+		"keys with other values": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", map[string]any{"op": "true", "boss": []any{true}}}, nil},
+		"keys with null": {oidc.Claims{Roles: []string{"role"}, RoleNames: names},
+			[]any{"role", json.RawMessage(`{"op":null,"boss":1}`)}, nil},
+		"keys of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
+			[]any{"role", map[string]any{"op": map[string]any{"7": "x", "8": "y"},
+				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
+		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
+			[]any{"role", map[string]any{"op": true}}, nil},
+		"a name without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", "op"}, nil},
+		"names without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"}, []any{"role", []string{"op", "boss"}}, nil},
+		"separated names without an organization": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: names, RolesOrg: "7", RolesSeparator: " "}, []any{"role", "op boss"}, nil},
+		"separated": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesSeparator: ", "},
+			[]any{"role", "op, boss, x, "}, []string{"Member", "Admin"}},
+		"a list with separators": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesSeparator: " "}, []any{"role", []string{"op boss"}}, nil},
 		"a dotted name":    {oidc.Claims{Roles: []string{"a.b"}}, []any{"a.b", "Admin"}, nil},
 		"through a string": {oidc.Claims{Roles: []string{"a.b"}}, []any{"a", "Admin"}, nil},
 	} {
 		id := read(t, test.claims, test.changes...)
-		if !slices.Equal(id.Roles, test.want) || id.Principal.Role != "" {
-			t.Errorf("%s: %q, %q", name, id.Roles, id.Principal.Role)
+		if !slices.Equal(id.Principal.Roles, test.want) {
+			t.Errorf("%s: %q", name, id.Principal.Roles)
 		}
 	}
 }
@@ -140,6 +166,11 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 		`1e99`: true, `[1e99]`: true, `[null]`: true, `[{}]`: true, `[{"name":["a"]}]`: true,
 		`[{"name":"a","standing":{}}]`: true, `{"a":1e99}`: true, `{"a":null}`: true,
 		`{"a":{"standing":[1]}}`: true, `[["a"]]`: true}
+	keys := maps.Clone(texts) // with RoleNames, keys are read
+	maps.Copy(keys, values{`{"Admin":true}`: false, `{}`: false, `{"a":false,"b":{"c":1}}`: false,
+		`{"a":1e99}`: true, `{"a":true,"b":"true"}`: true, `{"a":null}`: true})
+	organized := values{`{"Admin":{"7":"x"}}`: false, `{}`: false, `null`: false, `[]`: false,
+		`""`: false, `"a"`: true, `["a"]`: true, `1e99`: true}
 	configured := oidc.Claims{Roles: []string{"realm.roles", "r"}, Groups: "g",
 		Orgs: oidc.Memberships{Claim: "o"}, Teams: oidc.Memberships{Claim: "t"}}
 	for claim, test := range map[string]struct {
@@ -148,11 +179,19 @@ func TestClaimOfAnUnreadTypeIsLoggedOnce(t *testing.T) {
 	}{
 		"realm": {"realm.roles", texts}, "r": {"r", texts}, "g": {"g", texts}, "scope": {"scope", texts},
 		"scp": {"scp", texts}, "o": {"o", memberships}, "t": {"t", memberships},
-		"azp":   {"azp", values{`"a"`: false, `""`: false, `1e99`: true, `["a"]`: true}},
-		"other": {"other", values{`1e99`: false, `{}`: false}},
+		"other": {"other", values{`1e99`: false, `{}`: false}}, "k": {"k", keys},
+		"one": {"one", organized},
 	} {
 		for value, logged := range test.values {
 			var log strings.Builder
+			configured := configured
+			if claim == "k" || claim == "one" {
+				configured.Roles, configured.RoleNames = []string{claim}, map[string]string{"Admin": "Admin",
+					"a": "a", "b": "b"}
+			}
+			if claim == "one" {
+				configured.RolesOrg = "7"
+			}
 			source := newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = configured }),
 				func(o *oidc.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 			var sent any = json.RawMessage(value)
@@ -179,10 +218,12 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		changes              []any
 		client, user, groups string
 	}{
-		"client_id":           {oidc.Claims{}, []any{"azp", "x"}, "cli", "", "[]"},
-		"azp":                 {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
-		"malformed client_id": {oidc.Claims{}, []any{"client_id", 1, "azp", "x"}, "", "", "[]"},
-		"an empty client_id":  {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
+		"client_id":          {oidc.Claims{}, nil, "cli", "", "[]"},
+		"azp":                {oidc.Claims{}, []any{"client_id", nil, "azp", "x"}, "x", "", "[]"},
+		"cid":                {oidc.Claims{}, []any{"client_id", nil, "cid", "x"}, "x", "", "[]"},
+		"appid":              {oidc.Claims{}, []any{"client_id", nil, "appid", "x"}, "x", "", "[]"},
+		"no client":          {oidc.Claims{}, []any{"client_id", nil}, "", "", "[]"},
+		"an empty client_id": {oidc.Claims{}, []any{"client_id", "", "azp", "x"}, "x", "", "[]"},
 		"a claim of its own": {oidc.Claims{Client: "app.id"},
 			[]any{"app", map[string]any{"id": "x"}}, "x", "", "[]"},
 		"such a claim missing": {oidc.Claims{Client: "app"}, nil, "", "", "[]"},
@@ -204,6 +245,62 @@ func TestClientsGroupsAndUsersAreRead(t *testing.T) {
 		if p.Client != test.client || p.User != test.user || fmt.Sprint(p.Groups) != test.groups ||
 			len(p.Groups) == 1 && p.Groups[0] == "" {
 			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// A token that names two clients could choose between two boundaries, so it is refused, unless the
+// configuration names the claim of the client.
+func TestTokenThatNamesTwoClientsIsRefused(t *testing.T) {
+	claims := []string{"client_id", "azp", "cid", "appid"}
+	for _, first := range claims {
+		for _, second := range claims {
+			if first == second {
+				continue
+			}
+			of := func(settings oidc.Claims, second string, value any) (identity.Identity, error) {
+				return newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = settings })).Verify(
+					t.Context(), token("client_id", nil, first, "cli", second, value))
+			}
+			for _, other := range []string{"cl", "CLI", "cli "} {
+				if id, err := of(oidc.Claims{}, second, other); !isInvalid(err) ||
+					!reflect.DeepEqual(id, identity.Identity{}) ||
+					!strings.Contains(err.Error(), "set oidc.Claims.Client") {
+					t.Errorf("%s and %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+				if id, err := of(oidc.Claims{Client: first}, second, other); err != nil ||
+					id.Principal.Client != "cli" {
+					t.Errorf("%s is configured, %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+			}
+			for _, other := range []any{"cli", "", " ", json.RawMessage("null")} {
+				if id, err := of(oidc.Claims{}, second, other); err != nil || id.Principal.Client != "cli" {
+					t.Errorf("%s and %s=%q: %+v, %v", first, second, other, id.Principal, err)
+				}
+			}
+		}
+	}
+}
+
+// A token whose client cannot be read could avoid the boundary of its client, so it is refused.
+func TestClientClaimsThatAreNoStringRefuseTheToken(t *testing.T) {
+	for _, claim := range []string{"client_id", "azp", "cid", "appid", "app"} {
+		for _, value := range []string{`1`, `1e99`, `true`, `[]`, `["cli"]`, `{}`, `{"cli":true}`} {
+			of := func(settings oidc.Claims) (identity.Identity, error) {
+				return newProvider().source(t, issuer(func(i *oidc.Issuer) { i.Claims = settings })).Verify(
+					t.Context(), token("name", "cli", claim, json.RawMessage(value)))
+			}
+			id, err := of(oidc.Claims{Client: claim})
+			if claim != "app" && isInvalid(err) {
+				id, err = of(oidc.Claims{})
+			}
+			if !isInvalid(err) || !reflect.DeepEqual(id, identity.Identity{}) ||
+				!strings.Contains(err.Error(), "its claim "+claim+" is not a string") {
+				t.Errorf("%s %s: %+v, %v", claim, value, id.Principal, err)
+			}
+			if id, err := of(oidc.Claims{Client: "name"}); err != nil || id.Principal.Client != "cli" {
+				t.Errorf("%s %s, which is not read: %+v, %v", claim, value, id.Principal, err)
+			}
 		}
 	}
 }
@@ -287,17 +384,48 @@ func TestOnlyTokensOfTheClientAreItsOwn(t *testing.T) {
 			"robot"}, true},
 		"not by the others then": {oidc.Claims{Client: "cid"}, []any{"sub", "cli", "cid", "robot"},
 			false},
-		"client_id before azp": {oidc.Claims{}, []any{"sub", "cli", "client_id", "front", "azp",
-			"cli"}, false},
-		"without a client":    {oidc.Claims{}, []any{"client_id", nil}, false},
-		"a client of no type": {oidc.Claims{}, []any{"sub", "1", "client_id", 1}, false},
-		"another case":        {oidc.Claims{}, []any{"sub", "CLI"}, false},
+		"by cid":           {oidc.Claims{}, []any{"sub", "cli", "client_id", nil, "cid", "cli"}, true},
+		"without a client": {oidc.Claims{}, []any{"client_id", nil}, false},
+		"another case":     {oidc.Claims{}, []any{"sub", "CLI"}, false},
 		"by somebody for it": {oidc.Claims{}, []any{"sub", "cli", "act",
 			map[string]any{"sub": "ada"}}, false},
 		"a person's with a user": {oidc.Claims{User: "name"}, []any{"name", "ada7"}, false},
 	} {
 		if id := read(t, test.claims, test.changes...); id.ClientItself != test.own {
 			t.Errorf("%s: %+v", name, id)
+		}
+	}
+}
+
+// The actor of a delegated token is that of the outermost claim act. The actors within it decide
+// nothing. A token whose actor cannot be read is refused, because the actor may have a boundary.
+func TestActorIsThatOfTheOutermostClaim(t *testing.T) {
+	of := func(pairs ...any) map[string]any {
+		claim := map[string]any{}
+		for i := 0; i < len(pairs); i += 2 {
+			claim[pairs[i].(string)] = pairs[i+1]
+		}
+		return claim
+	}
+	for name, test := range map[string]struct {
+		act  any
+		want access.Actor
+	}{
+		"by sub":  {of("sub", "agent"), access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"by both": {of("sub", "agent", "iss", "i"), access.Actor{Issuer: "i", Subject: "agent"}},
+		"nested": {of("sub", "agent", "act", of("sub", "first", "iss", "i")),
+			access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"nested and odd": {of("sub", "agent", "act", 1), access.Actor{Issuer: issuerURL, Subject: "agent"}},
+		"null":           {act: json.RawMessage("null")}, "text": {act: "agent"}, "empty": {act: of()},
+		"a number": {act: of("sub", 1)}, "no name": {act: of("sub", "")},
+		"nested only": {act: of("act", of("sub", "agent"))}, "an issuer": {act: of("iss", "i")},
+		"an odd issuer": {act: of("sub", "agent", "iss", 1)}, "a list": {act: []any{of("sub", "agent")}},
+	} {
+		id, err := newProvider().source(t, issuer(func(*oidc.Issuer) {})).Verify(t.Context(),
+			token("act", test.act))
+		if refused := test.want == (access.Actor{}); refused != errors.Is(err, identity.ErrInvalidToken) ||
+			id.Principal.Actor != test.want {
+			t.Errorf("%s: %+v, %v", name, id.Principal, err)
 		}
 	}
 }
@@ -363,11 +491,12 @@ func TestMembershipsAreRead(t *testing.T) {
 func TestClaimsNeverWiden(t *testing.T) {
 	p := newProvider()
 	naming := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.User = "c" }))
+	clients := p.source(t, issuer(func(i *oidc.Issuer) { i.Claims.Client = "c" }))
 	s := p.source(t, issuer(func(i *oidc.Issuer) {
 		i.Claims = oidc.Claims{
 			Roles: []string{"c"}, RoleNames: map[string]string{"a": "Admin"}, Groups: "c",
-			Client: "c", Scopes: "c",
-			Orgs: oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
+			Scopes: "c",
+			Orgs:   oidc.Memberships{Claim: "c"}, Teams: oidc.Memberships{Claim: "c.c"},
 		}
 	}))
 	word := rapid.SampledFrom([]string{"a", "b", "owner", "Admin", "", "a b"})
@@ -395,8 +524,11 @@ func TestClaimsNeverWiden(t *testing.T) {
 		if list, ok := claim.([]any); ok {
 			held = list
 		}
-		for _, role := range id.Roles {
-			if role != "Admin" || !slices.Contains(held, any("a")) {
+		keys, _ := claim.(map[string]any)
+		of, _ := keys["a"].(map[string]any)
+		named := keys["a"] == true || len(of) > 0 || slices.Contains(held, any("a"))
+		for _, role := range id.Principal.Roles {
+			if role != "Admin" || !named {
 				t.Fatalf("role %q of %v", role, claim)
 			}
 		}
@@ -405,9 +537,13 @@ func TestClaimsNeverWiden(t *testing.T) {
 				t.Fatalf("group %q of %v", group, claim)
 			}
 		}
-		if id.Principal.Client != text || id.Principal.User != "" ||
-			id.ClientItself != (text == "a") {
+		if id.Principal.User != "" {
 			t.Fatalf("%+v of %v", id.Principal, claim)
+		}
+		_, isText := claim.(string)
+		if id, err := clients.Verify(t.Context(), signed); id.Principal.Client != text ||
+			id.ClientItself != (text == "a") || isInvalid(err) != (claim != nil && !isText) {
+			t.Fatalf("the client %q of %v, %v", id.Principal.Client, claim, err)
 		}
 		for _, o := range append(id.Principal.Orgs, id.Principal.Teams...) {
 			if o.Name == "" || !slices.Contains([]access.Standing{access.Owner, access.Member},

@@ -21,6 +21,8 @@ type issuer struct {
 	resource     identity.Resource
 	log          *slog.Logger
 	unread       sync.Map // the paths of claims that were logged
+	unmapped     unmapped
+	registration registration
 	web          fetcher
 	metadata     *cached[metadata]
 	keys         *cached[[]key]
@@ -76,6 +78,12 @@ func (i *issuer) discover(ctx context.Context) (metadata, error) {
 		return metadata{}, fmt.Errorf("%s is the metadata of %s: write that URL as the issuer's, or "+
 			"find out which server responds there", from, quoted(named))
 	}
+	if !blank(o["registration_endpoint"]) {
+		i.registration.found(i.settings.URL, "registration_endpoint")
+	}
+	if o["client_id_metadata_document_supported"] == true {
+		i.registration.found(i.settings.URL, "client_id_metadata_document_supported")
+	}
 	var m metadata
 	for _, field := range []struct {
 		name string
@@ -91,4 +99,33 @@ func (i *issuer) discover(ctx context.Context) (metadata, error) {
 		}
 	}
 	return m, nil
+}
+
+// registration is the first field of an issuer's metadata by which clients can register, and the
+// funcs to call about it.
+type registration struct {
+	mu     sync.Mutex
+	field  string // "" while no metadata has one
+	report []func(issuer, field string)
+}
+
+func (r *registration) found(issuer, field string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.field != "" {
+		return
+	}
+	r.field = field
+	for _, report := range r.report {
+		report(issuer, field)
+	}
+}
+
+func (r *registration) watch(issuer string, report func(issuer, field string)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.field != "" {
+		report(issuer, r.field)
+	}
+	r.report = append(r.report, report)
 }

@@ -446,6 +446,44 @@ func TestMetadataIsFoundWhereTheRFCsSay(t *testing.T) {
 	}
 }
 
+// Metadata that offers the registration of clients is reported once to each func, whether it is
+// fetched before or after.
+func TestRegistrationOfClientsIsReported(t *testing.T) {
+	for name, test := range map[string]struct {
+		field string
+		value any
+		want  bool
+	}{
+		"an endpoint":           {"registration_endpoint", issuerURL + "/register", true},
+		"an odd endpoint":       {"registration_endpoint", 1, true},
+		"an empty endpoint":     {"registration_endpoint", "", false},
+		"no endpoint":           {"registration_endpoint", nil, false},
+		"documents":             {"client_id_metadata_document_supported", true, true},
+		"no documents":          {"client_id_metadata_document_supported", false, false},
+		"documents as a string": {"client_id_metadata_document_supported", "false", false},
+		"another field":         {"revocation_endpoint", issuerURL, false},
+	} {
+		p := newProvider()
+		p.metadata[test.field] = test.value
+		s, want := p.source(t), []string{}
+		if test.want {
+			want = []string{issuerURL + " " + test.field}
+		}
+		for range 2 {
+			got := []string{}
+			s.OnRegistration(func(issuer, field string) { got = append(got, issuer+" "+field) })
+			for range 2 {
+				if err := s.Fetch(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
+		}
+	}
+}
+
 func TestKeysURLNeedsNoMetadata(t *testing.T) {
 	p := newProvider()
 	s := p.source(t, issuer(func(i *oidc.Issuer) { i.KeysURL = issuerURL + "/keys" }))

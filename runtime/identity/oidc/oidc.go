@@ -25,8 +25,7 @@
 //	            subject
 //	User        Claims.User; empty where no claim is configured, or the token has none; a token
 //	            whose claim is there and does not count is refused
-//	Role        empty: the names of Claims.Roles become Identity.Roles, of which the server takes the
-//	            highest that its hierarchy knows
+//	Roles       Claims.Roles; the server removes names that its hierarchy does not have
 //	Scopes      Claims.Scopes, or else scope, or scp if that is missing or empty
 //	Groups      Claims.Groups; none where no claim is configured
 //	Orgs        Claims.Orgs; none where no claim is configured
@@ -158,7 +157,6 @@ var (
 	_ identity.UserNamer         = (*Source)(nil)
 	_ identity.ResourceDescriber = (*Source)(nil)
 	_ identity.IssuerLister      = (*Source)(nil)
-	_ identity.RoleMapper        = (*Source)(nil)
 )
 
 // New returns a source. [Source.Check] returns the errors of its options, and runtime.New calls it.
@@ -202,6 +200,16 @@ func (s *Source) Issuers() []string {
 		urls = append(urls, i.settings.URL)
 	}
 	return urls
+}
+
+// OnRegistration calls report once for each issuer whose metadata offers the registration of
+// clients, with the name of the field: registration_endpoint (RFC 7591) or
+// client_id_metadata_document_supported. It calls it when the metadata has been fetched, with the
+// first token. The metadata of an issuer with KeysURL is not fetched for that.
+func (s *Source) OnRegistration(report func(issuer, field string)) {
+	for _, i := range s.issuers {
+		i.registration.watch(i.settings.URL, report)
+	}
 }
 
 // MappedRoles are the roles that RoleNames of any issuer leads to, sorted.

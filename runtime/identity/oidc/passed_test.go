@@ -17,7 +17,7 @@ func TestClaimsOfAJWTArePassedOn(t *testing.T) {
 		t.Errorf("%s, %v", id.Scheme, id.Claims)
 	}
 	// Their content decides nothing by itself.
-	if id.Roles != nil || id.Principal.Groups != nil {
+	if id.Principal.Roles != nil || id.Principal.Groups != nil {
 		t.Errorf("%+v", id)
 	}
 }

@@ -24,7 +24,7 @@ func (panics) MarshalJSON() ([]byte, error) { panic("no JSON") }
 // others.
 func TestItemsOfASetDiffer(t *testing.T) {
 	table := access.NewTable(access.Rule{Tool: "a", Public: true},
-		access.Rule{Tool: "b", Public: true}, access.Rule{Tool: "hidden", MinRole: 1})
+		access.Rule{Tool: "b", Public: true}, access.Rule{Tool: "hidden", MinRole: []string{"Viewer"}})
 	in := table.Named([]string{"a", "b"})
 	tool := func(name, text string) *mcp.Tool { return &mcp.Tool{Name: name, Description: text} }
 	loop := &cyclic{}

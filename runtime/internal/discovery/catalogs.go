@@ -78,6 +78,18 @@ func (c *Catalogs) Declared() []catalog.Found {
 	return all
 }
 
+// DeclaredFor returns the catalogs that code declares and that exist for a caller. A catalog
+// without a tool inside the boundary of the caller does not exist.
+func (c *Catalogs) DeclaredFor(p access.Principal) []catalog.Found {
+	return slices.DeleteFunc(c.Declared(), func(f catalog.Found) bool { return !c.inside(p, f) })
+}
+
+func (c *Catalogs) inside(p access.Principal, found catalog.Found) bool {
+	return p.Bounds == nil || slices.ContainsFunc(found.Tools, func(tool string) bool {
+		return c.Policy.Table.Decide(p, tool).Axis != access.AxisBoundary
+	})
+}
+
 // Filter is what a query leaves of a list of tools. The zero Filter leaves all.
 type Filter struct {
 	In   *access.Set // nil leaves all
@@ -174,7 +186,7 @@ func (c *Catalogs) find(ctx context.Context, p access.Principal,
 		})
 	}
 	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
-	if declared && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
+	if declared && c.inside(p, own) && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
 		return own, nil // the catalog of code wins: it was reviewed with the code
 	}
 	return found, err

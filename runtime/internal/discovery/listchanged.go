@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/worker"
 )
 
 // ListChanged notifies the clients whose own lists have changed. A nil ListChanged notifies none.
@@ -33,6 +34,8 @@ type ListChangedConfig struct {
 	Lists    *Lists
 	Catalogs *Catalogs
 	Host     Host // nil without permission-aware discovery
+	// Boundaries are those of clients; nil without boundaries.
+	Boundaries Boundaries
 	// Interval is how often the permissions of clients that can be notified are read again.
 	Interval time.Duration
 	Log      *slog.Logger
@@ -50,25 +53,37 @@ type Host interface {
 	Peek(context.Context, access.Principal) (access.Principal, error)
 }
 
+// Boundaries returns the present boundaries of clients.
+type Boundaries interface {
+	// Of returns the boundary of a caller, and when it may change next; zero for never.
+	Of(context.Context, access.Principal) (*access.Bounds, time.Time)
+	// Blocked reports whether the boundary of a caller is that of a blocked client.
+	Blocked(access.Principal) bool
+}
+
 // NewListChanged returns the notifier of a server whose lists may change.
 func NewListChanged(c ListChangedConfig) *ListChanged {
 	if request.IsNil(c.Host) {
 		c.Host = nil
+	}
+	if request.IsNil(c.Boundaries) {
+		c.Boundaries = nil
 	}
 	return &ListChanged{ListChangedConfig: c,
 		checking: make(chan struct{}, maxChecks), clients: map[any]*Subscription{},
 		streams: map[request.Session]int{}}
 }
 
-// MayChange reports whether a caller's lists may change. Anonymous callers do not depend on the
-// host.
-func (l *ListChanged) MayChange(p access.Principal) bool {
-	return l != nil && (!p.Anonymous() || l.Catalogs.Source != nil || l.Adopted != nil)
+// MayChange reports whether the lists of a message's caller may change. Anonymous callers do not
+// depend on the host. Those without a user of the host depend on their boundaries.
+func (l *ListChanged) MayChange(info *request.Info) bool {
+	return l != nil && (!info.Principal.Anonymous() || l.Catalogs.Source != nil || l.Adopted != nil ||
+		l.Boundaries != nil && !info.Bounded().Anonymous())
 }
 
 // Observe notes the caller of a session's message. It checks the session if the caller is another.
 func (l *ListChanged) Observe(info *request.Info) {
-	if !l.MayChange(info.Principal) || info.Session == nil || !info.HasSessions() {
+	if !l.MayChange(info) || info.Session == nil || !info.HasSessions() {
 		return
 	}
 	if s := l.observe(info); s != nil {
@@ -98,17 +113,20 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 }
 
 // seesSame reports whether two principals certainly see the same lists and catalogs. Permissions
-// that only hidden items need make no difference: a check would show a change that is not yet due.
+// and boundaries of hidden items make no difference: a check would show a change that is not yet
+// due.
 func (l *ListChanged) seesSame(a, b access.Principal) bool {
-	return a.Role == b.Role &&
-		a.Subject == b.Subject && a.Issuer == b.Issuer && slices.Equal(a.Scopes, b.Scopes) &&
-		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) && l.permitsSame(a, b)
+	return a.Subject == b.Subject && a.Issuer == b.Issuer &&
+		slices.Equal(a.Roles, b.Roles) && slices.Equal(a.Scopes, b.Scopes) &&
+		slices.Equal(a.Orgs, b.Orgs) && slices.Equal(a.Teams, b.Teams) &&
+		l.listsSame(a, b)
 }
 
-// permitsSame reports whether the permissions of two otherwise equal principals list the same.
-func (l *ListChanged) permitsSame(a, b access.Principal) bool {
-	return a.Permits.Equal(b.Permits) || a.Permits != nil && b.Permits != nil &&
-		l.Lists.digests(a, nil) == l.Lists.digests(b, nil)
+// listsSame reports whether the permissions and boundaries of two otherwise equal principals list
+// the same.
+func (l *ListChanged) listsSame(a, b access.Principal) bool {
+	return a.Permits.Equal(b.Permits) && a.Bounds.Equal(b.Bounds) ||
+		(a.Permits == nil) == (b.Permits == nil) && l.Lists.digests(a, nil) == l.Lists.digests(b, nil)
 }
 
 // Stream notes that a session has a stream for notifications over HTTP, until end is called.
@@ -129,7 +147,7 @@ func (l *ListChanged) Stream(s request.Session) (end func()) {
 
 // Listed notes the catalog of the list that a session was sent.
 func (l *ListChanged) Listed(info *request.Info, f Filter) {
-	if !l.MayChange(info.Principal) {
+	if !l.MayChange(info) {
 		return
 	}
 	l.mu.Lock()
@@ -158,6 +176,38 @@ func (l *ListChanged) Recheck(match func(access.Principal) bool) {
 	})
 }
 
+// RecheckBoundaries checks the clients whose principal matches, if they are listed other items by
+// the present boundary.
+func (l *ListChanged) RecheckBoundaries(match func(access.Principal) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.clients {
+		if match(s.bounded) {
+			go s.rebound() // the source may take long
+		}
+	}
+}
+
+// rebound checks the client if its boundary has changed what it is listed.
+func (s *Subscription) rebound() {
+	defer worker.Contain(s.ctx, s.log, "a check of a boundary panicked")
+	l := s.changes
+	l.mu.Lock()
+	before, caller := s.present(), s.bounded
+	l.mu.Unlock()
+	now, next := before, time.Time{}
+	if now.Bounds, next = l.Boundaries.Of(s.ctx, caller); l.Boundaries.Blocked(now) {
+		s.session.End()
+		return
+	}
+	if !l.listsSame(before, now) {
+		s.wake()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.wakeAt(next)
+}
+
 // RecheckSwitches checks the clients whose principal matches.
 func (l *ListChanged) RecheckSwitches(match func(access.Principal) bool) {
 	l.recheck(false, func(s subscriptionState) bool { return match(s.present()) })
@@ -174,7 +224,7 @@ func (l *ListChanged) Loaded(p access.Principal) {
 	for _, s := range l.clients {
 		q := &s.caller
 		if p.Issuer == q.Issuer && p.Subject == q.Subject && p.User == q.User &&
-			(p.Permits == nil || SameCaller(p, *q) && !l.permitsSame(p, *q)) {
+			(p.Permits == nil || SameCaller(p, *q) && !l.listsSame(p, *q)) {
 			s.unchecked = true
 			s.wake()
 		}
@@ -229,6 +279,9 @@ func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *
 func (l *ListChanged) begin(s *Subscription) {
 	l.clients[s.key] = s
 	s.start()
+	if l.Boundaries != nil && !s.bounded.Anonymous() {
+		s.wake() // which sets the timer for the end of its boundary
+	}
 	if l.Host != nil {
 		time.AfterFunc(l.Interval, s.recheck)
 	}
@@ -262,7 +315,7 @@ func (s *subscriptionState) observe(info *request.Info) {
 // present returns the caller as the host had it last.
 func (s *subscriptionState) present() access.Principal {
 	if s.nobody {
-		return access.Principal{}
+		return access.Principal{Bounds: s.caller.Bounds}
 	}
 	return s.caller
 }
@@ -279,6 +332,7 @@ func (l *ListChanged) leave(s *Subscription) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.clients, s.key)
+	s.wakeAt(time.Time{})
 	s.end()
 }
 
@@ -294,6 +348,7 @@ type Subscription struct {
 	reads             atomic.Bool    // items is set
 	unread            time.Time      // until then items is not read for the first time
 	woken             time.Time      // by the adopted server; guarded by changes.mu
+	ends              *time.Timer    // at the end of the boundary; nil for none, guarded by changes.mu
 	changed           [3]bool        // the worker's: kinds of changed items, for the next check
 	subscriptionState                // guarded by changes.mu
 }
@@ -333,6 +388,10 @@ func (s *Subscription) Observe(info *request.Info) {
 }
 
 func (s *Subscription) notify() {
+	if s.blocked() {
+		s.session.End()
+		return
+	}
 	state, now, changed, ok := s.current()
 	if !ok {
 		return
@@ -357,6 +416,19 @@ func (s *Subscription) notify() {
 				"kind", k.String(), "error", err)
 		}
 	}
+}
+
+// blocked reports whether the client is blocked.
+func (s *Subscription) blocked() bool {
+	l := s.changes
+	if l.Boundaries == nil {
+		return false
+	}
+	l.mu.Lock()
+	p := s.bounded
+	l.mu.Unlock()
+	p.Bounds, _ = l.Boundaries.Of(s.ctx, p)
+	return l.Boundaries.Blocked(p)
 }
 
 // send sends one notification. id is that of a listen request; nil for a session.
@@ -393,6 +465,15 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	if l.Host != nil && !p.Anonymous() && p.Permits == nil {
 		return state, now, changed, false // until the host is read again
 	}
+	if l.Boundaries != nil {
+		var next time.Time
+		p.Bounds, next = l.Boundaries.Of(s.ctx, state.bounded)
+		l.mu.Lock()
+		if s.wakeAt(next); s.isOf(state.asCaller) { // and not observed since
+			s.caller.Bounds = p.Bounds
+		}
+		l.mu.Unlock()
+	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {
 		time.AfterFunc(retryPause, s.wake) // nothing reports that the source is available again
@@ -405,12 +486,24 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	return state, l.Lists.digests(p, f.In), changed, true
 }
 
+// wakeAt wakes the client at a time, and not at the time of an earlier call. The zero time is
+// never. changes.mu is held.
+func (s *Subscription) wakeAt(at time.Time) {
+	if s.ends != nil {
+		s.ends.Stop()
+		s.ends = nil
+	}
+	if !at.IsZero() && s.ctx.Err() == nil {
+		s.ends = time.AfterFunc(time.Until(at), s.wake)
+	}
+}
+
 // peek returns a caller as the host has it now, and keeps that for later checks. It is the zero
 // Principal for one that the host does not have, and has no Permits if the host cannot be read.
 func (s *Subscription) peek(caller access.Principal) access.Principal {
 	p, err := s.changes.Host.Peek(s.ctx, caller)
 	if errors.Is(err, capability.ErrNoUser) {
-		p = access.Principal{}
+		p = access.Principal{Bounds: caller.Bounds}
 	} else if err != nil {
 		p = caller
 		p.Permits = nil

@@ -24,10 +24,10 @@ import (
 func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T) {
 	member := []access.Membership{{Name: "acme"}}
 	// A tool needs a role and a permission, which callers have or not.
-	callers := func(minRole access.Role) (*ListChanged, func(access.Permit) *access.Permits) {
+	callers := func(minRole string) (*ListChanged, func(access.Permit) *access.Permits) {
 		table, err := access.Compose(access.Part{Table: access.Table{
-			Roles: []string{"Viewer", "Admin"},
-			Rules: []access.Rule{{Tool: "t", MinRole: minRole,
+			Roles: [][]string{{"Viewer", "Admin"}},
+			Rules: []access.Rule{{Tool: "t", MinRole: []string{minRole},
 				Permission: access.Permission{App: "a", Action: "view", Object: "b"}}}}})
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 				return table.Permits(func(access.Kind, access.Rule) access.Permit { return permit })
 			}
 	}
-	l, permitsOf := callers(viewer)
+	l, permitsOf := callers("Viewer")
 	one := caller("Viewer", "a", "b")
 	one.Permits = permitsOf(access.PermitNone)
 	equal := one
@@ -47,7 +47,7 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	if !l.seesSame(one, one) || !l.seesSame(one, equal) {
 		t.Error("one caller sees two things")
 	}
-	hidden, of := callers(admin)
+	hidden, of := callers("Admin")
 	low, high := one, one
 	low.Permits, high.Permits = of(access.PermitNone), of(access.PermitAll)
 	if !hidden.seesSame(low, high) {
@@ -56,7 +56,8 @@ func TestCallersOfASessionSeeTheSameOnlyWhereAllThatDecidesIsEqual(t *testing.T)
 	for name, change := range map[string]func(*access.Principal){
 		"another subject":      func(p *access.Principal) { p.Subject = "bob" },
 		"nobody":               func(p *access.Principal) { p.Subject = "" },
-		"another role":         func(p *access.Principal) { p.Role = "Admin" },
+		"another role":         func(p *access.Principal) { p.Roles = []string{"Admin"} },
+		"one more role":        func(p *access.Principal) { p.Roles = []string{"Viewer", "Admin"} },
 		"another issuer":       func(p *access.Principal) { p.Issuer = "other" },
 		"another organization": func(p *access.Principal) { p.Orgs = member },
 		"another team":         func(p *access.Principal) { p.Teams = member },
@@ -242,7 +243,7 @@ func TestNilListChangedNotifiesNobody(t *testing.T) {
 	l.RecheckCatalogs()
 	l.Loaded(caller("Admin"))
 	l.Stream(newSession())()
-	if l.MayChange(caller("Admin")) {
+	if l.MayChange(&request.Info{Principal: caller("Admin")}) {
 		t.Error("it tells")
 	}
 }
@@ -250,7 +251,8 @@ func TestNilListChangedNotifiesNobody(t *testing.T) {
 func TestListsOfAnonymousCallersChangeWithASourceOnly(t *testing.T) {
 	for _, source := range []catalog.Source{nil, &shelf{}} {
 		l := watching(t, source, (*fakeHost)(nil)).ListChanged
-		if l.MayChange(access.Principal{}) != (source != nil) || !l.MayChange(caller("Viewer")) ||
+		if l.MayChange(&request.Info{}) != (source != nil) ||
+			!l.MayChange(&request.Info{Principal: caller("Viewer")}) ||
 			l.Host != nil {
 			t.Errorf("with source %v", source)
 		}

@@ -35,7 +35,7 @@ func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 // listedByRules is Listed if no tool is switched off.
 func (p *Policy) listedByRules(caller access.Principal, k access.Kind) access.Set {
 	if p.ListAll {
-		return p.Table.Of(k).All()
+		return p.insideOf(caller, k)
 	}
 	return p.Table.Of(k).Listed(caller, p.Denial)
 }
@@ -283,10 +283,10 @@ func (n narrowing[T]) key() string {
 // item returns an item as a caller is listed it.
 func (l *list[T]) item(p access.Principal, i int, name string) listItem[T] {
 	item := l.items[i]
-	if item.item == nil || l.narrow == nil || l.Policy.ListAll {
+	if item.item == nil || l.narrow == nil {
 		return item
 	}
-	choices := l.Policy.Table.Choices(p, name)
+	choices := l.Policy.Choices(p, name)
 	if choices == nil {
 		return item
 	}

@@ -76,10 +76,54 @@ func (p *Policy) Writes(k access.Kind, name string) bool {
 // Offered returns the values of arguments in the schemas of a set of tools, as a caller is listed
 // them. It is the zero set if no schema depends on its caller.
 func (p *Policy) Offered(caller access.Principal, tools access.Set) access.Set {
-	if p.ListAll {
+	switch {
+	case !p.ListAll:
+		return p.Table.Offered(caller, tools)
+	case caller.Bounds == nil:
 		return access.Set{}
 	}
-	return p.Table.Offered(caller, tools)
+	return p.insideOf(caller, access.Values)
+}
+
+// insideOf returns the items that are not outside the boundary of a caller, whatever their rules.
+func (p *Policy) insideOf(caller access.Principal, k access.Kind) access.Set {
+	table := p.Table.Of(k)
+	all := table.All()
+	if caller.Bounds == nil {
+		return all
+	}
+	var names []string
+	for _, name := range all.All {
+		if table.Decide(caller, name).Axis != access.AxisBoundary {
+			names = append(names, name)
+		}
+	}
+	return table.Named(names)
+}
+
+// Choices returns the values of arguments in the schema of a tool, as a caller is listed it. It is
+// nil if the caller is listed all values.
+func (p *Policy) Choices(caller access.Principal, tool string) (choices []access.Choice) {
+	switch {
+	case !p.ListAll:
+		return p.Table.Choices(caller, tool)
+	case caller.Bounds == nil:
+		return nil
+	}
+	inside := p.insideOf(caller, access.Values)
+	for _, v := range p.Table.Values {
+		if v.Tool != tool {
+			continue
+		}
+		n := len(choices)
+		if n == 0 || choices[n-1].Argument != v.Argument {
+			choices, n = append(choices, access.Choice{Argument: v.Argument}), n+1
+		}
+		if inside.Contains(v.Name()) {
+			choices[n-1].Values = append(choices[n-1].Values, v.Value)
+		}
+	}
+	return choices
 }
 
 // IsOff reports whether a tool is switched off, or an MCP App whose tools all are, or are not
@@ -106,8 +150,12 @@ func (p *Policy) withoutTools(tools access.Set) access.Set {
 	return p.Table.Of(access.Resources).Named(apps)
 }
 
-// DenialOf returns the form of a refusal. A caller who lacks more than scopes gets no challenge.
+// DenialOf returns the form of a refusal. A caller who lacks more than scopes gets no challenge. An
+// item outside the boundary of a client is concealed also if the server lists everything.
 func (p *Policy) DenialOf(d access.Decision) access.Denial {
+	if d.Axis == access.AxisBoundary {
+		return access.Conceal
+	}
 	denial := cmp.Or(d.Denial, p.Denial)
 	if denial == access.Challenge && !d.LacksScopesOnly() {
 		denial = access.Conceal
@@ -122,7 +170,7 @@ func (p *Policy) DenialOf(d access.Decision) access.Denial {
 func (p *Policy) Challenges() bool {
 	for _, k := range request.Kinds {
 		for _, rule := range p.Table.Of(k).Rules {
-			byDefault := rule.Denial == access.DenialDefault && len(rule.Scopes) > 0
+			byDefault := rule.Denial == access.DenialDefault && rule.Alternatives() != nil
 			if rule.Denial == access.Challenge || byDefault && p.Denial == access.Challenge {
 				return true
 			}

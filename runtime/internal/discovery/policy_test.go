@@ -9,31 +9,25 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// The roles of the tests' table.
-const (
-	viewer access.Role = iota + 1
-	admin
-)
-
 // office is a composed table.
 func office(t testing.TB, rules ...access.Rule) access.Table {
 	t.Helper()
 	if rules == nil {
 		rules = []access.Rule{
-			{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}},
-			{Tool: "drop", MinRole: admin},
+			{Tool: "buy", MinRole: []string{"Viewer"}, Scopes: []string{"write"}},
+			{Tool: "drop", MinRole: []string{"Admin"}},
 			{Tool: "look", Public: true},
-			{Tool: "read", MinRole: viewer},
+			{Tool: "read", MinRole: []string{"Viewer"}},
 		}
 	}
 	table, err := access.Compose(access.Part{Table: access.Table{
-		Roles: []string{"Viewer", "Admin"}, Rules: rules,
+		Roles: [][]string{{"Viewer", "Admin"}}, Rules: rules,
 		Prompts: []access.Rule{
-			{Prompt: "look", Public: true}, {Prompt: "plan", MinRole: admin},
+			{Prompt: "look", Public: true}, {Prompt: "plan", MinRole: []string{"Admin"}},
 		},
 		Resources: []access.Rule{
-			{Resource: "file:///a", MinRole: viewer}, {Resource: "file:///b", MinRole: admin},
-			{Resource: "file:///{path}", MinRole: admin}, {Resource: "note:{name}", MinRole: admin},
+			{Resource: "file:///a", MinRole: []string{"Viewer"}}, {Resource: "file:///b", MinRole: []string{"Admin"}},
+			{Resource: "file:///{path}", MinRole: []string{"Admin"}}, {Resource: "note:{name}", MinRole: []string{"Admin"}},
 		},
 	}})
 	if err != nil {
@@ -43,7 +37,7 @@ func office(t testing.TB, rules ...access.Rule) access.Table {
 }
 
 func caller(role string, scopes ...string) access.Principal {
-	return access.Principal{Subject: "ada", Role: role, Scopes: scopes}
+	return access.Principal{Subject: "ada", Roles: []string{role}, Scopes: scopes}
 }
 
 func TestToolThatIsOffIsUnknownAndNotListed(t *testing.T) {
@@ -154,7 +148,7 @@ func TestDenialOfARefusal(t *testing.T) {
 	} {
 		p := &Policy{
 			Table: office(t, access.Rule{
-				Tool: "buy", MinRole: viewer, Scopes: []string{"write"}, Denial: test.rule,
+				Tool: "buy", MinRole: []string{"Viewer"}, Scopes: []string{"write"}, Denial: test.rule,
 			}),
 			Denial: test.server, ListAll: test.listAll,
 		}
@@ -169,8 +163,8 @@ func TestDenialOfARefusal(t *testing.T) {
 }
 
 func TestServerChallengesWhereARuleOrTheServerDoes(t *testing.T) {
-	scoped := access.Rule{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}}
-	plain, own, forbids := access.Rule{Tool: "buy", MinRole: viewer}, scoped, scoped
+	scoped := access.Rule{Tool: "buy", MinRole: []string{"Viewer"}, Scopes: []string{"write"}}
+	plain, own, forbids := access.Rule{Tool: "buy", MinRole: []string{"Viewer"}}, scoped, scoped
 	own.Denial, forbids.Denial = access.Challenge, access.Forbid
 	for name, test := range map[string]struct {
 		rule   access.Rule
@@ -208,9 +202,9 @@ func TestEntriesBesideMCPLeaveOutWhatIsConcealed(t *testing.T) {
 		"a catalog":          {access.Forbid, false, []string{"buy", "gone", "other"}, []string{buy}},
 	} {
 		table := office(t,
-			access.Rule{Tool: "buy", MinRole: viewer, Scopes: []string{"write"}},
-			access.Rule{Tool: "drop", MinRole: admin}, access.Rule{Tool: "gone", Public: true},
-			access.Rule{Tool: "look", Public: true}, access.Rule{Tool: "read", MinRole: viewer})
+			access.Rule{Tool: "buy", MinRole: []string{"Viewer"}, Scopes: []string{"write"}},
+			access.Rule{Tool: "drop", MinRole: []string{"Admin"}}, access.Rule{Tool: "gone", Public: true},
+			access.Rule{Tool: "look", Public: true}, access.Rule{Tool: "read", MinRole: []string{"Viewer"}})
 		p := &Policy{Table: table, Denial: test.denial}
 		p.turnOff("gone")
 		var f Filter

@@ -83,6 +83,7 @@ func (s *subscriber) next() bool {
 // asCaller is the caller of the last message of a client.
 type asCaller struct {
 	caller  access.Principal // with the last known Permits
+	bounded access.Principal // whose boundary counts, as in [request.Info.Bounded]
 	expires time.Time        // of the caller's credential
 	held    bool             // the identity source cannot decide about a listen request
 }
@@ -94,9 +95,14 @@ func (c *asCaller) expired() bool {
 // silent reports whether nothing is sent at present.
 func (c *asCaller) silent() bool { return c.held || c.expired() }
 
+// isOf reports whether two messages have the same caller.
+func (c *asCaller) isOf(other asCaller) bool {
+	return SameCaller(c.caller, other.caller) && SameCaller(c.bounded, other.bounded)
+}
+
 // observe notes the caller of a message, or nil while the identity source cannot decide.
 func (c *asCaller) observe(info *request.Info) {
 	if c.held = info == nil; !c.held {
-		c.caller, c.expires = info.Principal, info.Expires
+		c.caller, c.bounded, c.expires = info.Principal, info.Bounded(), info.Expires
 	}
 }

@@ -37,15 +37,21 @@ type Updates struct {
 
 // UpdatesConfig is what notifications of updated resources need.
 type UpdatesConfig struct {
-	Policy *Policy
-	Host   Host // nil without permission-aware discovery
-	Log    *slog.Logger
+	// MayFollow reports whether a caller may read and subscribe to a URI.
+	MayFollow func(caller access.Principal, uri string) bool
+	Host      Host // nil without permission-aware discovery
+	// Boundaries are those of clients; nil without boundaries.
+	Boundaries Boundaries
+	Log        *slog.Logger
 }
 
 // NewUpdates returns the notifier of a server with resources to subscribe to.
 func NewUpdates(c UpdatesConfig) *Updates {
 	if request.IsNil(c.Host) {
 		c.Host = nil
+	}
+	if request.IsNil(c.Boundaries) {
+		c.Boundaries = nil
 	}
 	return &Updates{UpdatesConfig: c, checking: make(chan struct{}, maxChecks),
 		sessions: map[request.Session]*Subscriber{}, byURI: map[string]map[*Subscriber]bool{}}
@@ -60,10 +66,10 @@ type Subscriber struct {
 
 	// Guarded by updates.mu.
 	asCaller
-	rules   map[string]string
-	waiting []string // URIs to notify of, each once
-	unread  []string // URIs for which the host could not be read, until the next tick
-	id      any      // of the listen request; nil for a session
+	follows map[string]bool // URIs
+	waiting []string        // URIs to notify of, each once
+	unread  []string        // URIs for which the host could not be read, until the next tick
+	id      any             // of the listen request; nil for a session
 }
 
 // Errors of [Updates.Subscribe], for the client.
@@ -95,9 +101,9 @@ func (s *Subscriber) Observe(info *request.Info) {
 	s.notifyWaiting()
 }
 
-// Subscribe subscribes the session of a message to a URI, whose resource has this name in the
-// rules. added is false if the session has subscribed to it before.
-func (u *Updates) Subscribe(info *request.Info, uri, rule string) (added bool, err error) {
+// Subscribe subscribes the session of a message to a URI. added is false if the session has
+// subscribed to it before.
+func (u *Updates) Subscribe(info *request.Info, uri string) (added bool, err error) {
 	if len(uri) > uritemplate.MaxLength {
 		return false, errTooLong
 	}
@@ -108,12 +114,12 @@ func (u *Updates) Subscribe(info *request.Info, uri, rule string) (added bool, e
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	switch {
-	case s.ctx.Err() != nil || s.rules[uri] != "": // its session has ended, or has it already
+	case s.ctx.Err() != nil || s.follows[uri]: // its session has ended, or has it already
 		return false, nil
-	case len(s.rules) >= MaxSubscriptions:
+	case len(s.follows) >= MaxSubscriptions:
 		return false, errTooMany
 	}
-	s.add(uri, rule)
+	s.add(uri)
 	return true, nil
 }
 
@@ -135,7 +141,7 @@ func (u *Updates) Unsubscribe(session request.Session, uri string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s := u.sessions[session]
-	if s == nil || s.rules[uri] == "" {
+	if s == nil || !s.follows[uri] {
 		return false
 	}
 	s.remove(uri)
@@ -145,16 +151,16 @@ func (u *Updates) Unsubscribe(session request.Session, uri string) bool {
 	return true
 }
 
-// Listen prepares the subscriptions of a listen request: URIs, and the names of their resources in
-// the rules. They last from [Subscriber.Acknowledged] until ctx ends or leave.
-func (u *Updates) Listen(ctx context.Context, info *request.Info, uris, rules []string) (
+// Listen prepares the subscriptions of a listen request to URIs. They last from
+// [Subscriber.Acknowledged] until ctx ends or leave.
+func (u *Updates) Listen(ctx context.Context, info *request.Info, uris []string) (
 	s *Subscriber, leave func()) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s = u.newSubscriber(ctx, info)
 	s.uris = uris
-	for i, uri := range uris {
-		s.add(uri, rules[i])
+	for _, uri := range uris {
+		s.add(uri)
 	}
 	return s, func() { u.leave(s) }
 }
@@ -182,8 +188,8 @@ func (u *Updates) Updated(uri string) {
 	}
 	for _, subscribers := range u.byURI {
 		for s := range subscribers {
-			if len(s.waiting) < len(s.rules) {
-				s.waiting = slices.Sorted(maps.Keys(s.rules))
+			if len(s.waiting) < len(s.follows) {
+				s.waiting = slices.Sorted(maps.Keys(s.follows))
 			}
 			s.notifyWaiting()
 		}
@@ -230,8 +236,8 @@ func (u *Updates) Follow(ctx context.Context, updates <-chan string) {
 }
 
 func (u *Updates) newSubscriber(ctx context.Context, info *request.Info) *Subscriber {
-	s := &Subscriber{updates: u, rules: map[string]string{},
-		asCaller: asCaller{caller: info.Principal, expires: info.Expires}}
+	s := &Subscriber{updates: u, follows: map[string]bool{}}
+	s.observe(info)
 	s.subscriber = newSubscriber(ctx, info.Session, u.Log, s.notify)
 	return s
 }
@@ -240,7 +246,7 @@ func (u *Updates) leave(s *Subscriber) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	s.end()
-	for uri := range s.rules {
+	for uri := range s.follows {
 		s.remove(uri)
 	}
 	s.unread = nil
@@ -250,8 +256,8 @@ func (u *Updates) leave(s *Subscriber) {
 }
 
 // add, remove, queue and notifyWaiting need updates.mu.
-func (s *Subscriber) add(uri, rule string) {
-	s.rules[uri] = rule
+func (s *Subscriber) add(uri string) {
+	s.follows[uri] = true
 	if s.updates.byURI[uri] == nil {
 		s.updates.byURI[uri] = map[*Subscriber]bool{}
 	}
@@ -259,7 +265,7 @@ func (s *Subscriber) add(uri, rule string) {
 }
 
 func (s *Subscriber) remove(uri string) {
-	delete(s.rules, uri)
+	delete(s.follows, uri)
 	if delete(s.updates.byURI[uri], s); len(s.updates.byURI[uri]) == 0 {
 		delete(s.updates.byURI, uri)
 	}
@@ -284,14 +290,14 @@ func (s *Subscriber) notify() {
 	u := s.updates
 	for s.ctx.Err() == nil {
 		u.mu.Lock()
-		batch, caller := s.waiting, s.caller
+		batch, caller := s.waiting, s.asCaller
 		if len(batch) == 0 || s.silent() { // Observe sends what is held
 			u.mu.Unlock()
 			return
 		}
 		s.waiting = nil
 		u.mu.Unlock()
-		present, read := caller, time.Time{}
+		present, read := caller.caller, time.Time{}
 		for i := range batch {
 			if time.Since(read) > permissionsAge {
 				var err error
@@ -311,9 +317,12 @@ func (s *Subscriber) notify() {
 	}
 }
 
-// peek returns the caller with the present permissions.
-func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
-	u := s.updates
+// peek returns the caller with the present boundary and permissions.
+func (s *Subscriber) peek(caller asCaller) (access.Principal, error) {
+	u, p := s.updates, caller.caller
+	if u.Boundaries != nil {
+		p.Bounds, _ = u.Boundaries.Of(s.ctx, caller.bounded)
+	}
 	if u.Host == nil || p.Anonymous() {
 		return p, nil
 	}
@@ -328,15 +337,15 @@ func (s *Subscriber) peek(p access.Principal) (access.Principal, error) {
 
 // send notifies of a resource if the caller, with its present permissions, may read it. It reports
 // false if the caller is no longer the last one of the client, or its credential has ended.
-func (s *Subscriber) send(uri string, caller, present access.Principal) bool {
+func (s *Subscriber) send(uri string, caller asCaller, present access.Principal) bool {
 	u := s.updates
 	u.mu.Lock()
-	rule, id, last, silent := s.rules[uri], s.id, s.caller, s.silent()
+	follows, id, last, silent := s.follows[uri], s.id, s.asCaller, s.silent()
 	u.mu.Unlock()
 	switch {
-	case !SameCaller(caller, last), silent:
+	case !caller.isOf(last), silent:
 		return false
-	case rule == "" || !u.Policy.Decide(present, false, access.Resources, rule).Allowed:
+	case !follows || !u.MayFollow(present, uri):
 		return true
 	}
 	params := &mcp.ResourceUpdatedNotificationParams{URI: uri}
@@ -366,7 +375,7 @@ func (s *Subscriber) postpone(uris []string) {
 		})
 	}
 	for _, uri := range uris {
-		if s.rules[uri] != "" && !slices.Contains(s.unread, uri) {
+		if s.follows[uri] && !slices.Contains(s.unread, uri) {
 			s.unread = append(s.unread, uri)
 		}
 	}
@@ -379,7 +388,7 @@ func (s *Subscriber) requeue(uris []string) {
 	later := s.waiting
 	s.waiting = nil
 	for _, uri := range slices.Concat(uris, later) {
-		if s.rules[uri] != "" && !slices.Contains(s.waiting, uri) {
+		if s.follows[uri] && !slices.Contains(s.waiting, uri) {
 			s.waiting = append(s.waiting, uri)
 		}
 	}

@@ -31,15 +31,17 @@ func notifying(host Host, log *journal) *notified {
 	n := &notified{block: map[request.Session]chan struct{}{}}
 	table := access.Table{Roles: access.DefaultRoles(), Resources: []access.Rule{
 		{Resource: "a", Authenticated: true}, {Resource: "b", Authenticated: true},
-		{Resource: "safe", MinRole: 4}}}
+		{Resource: "safe", MinRole: []string{"Admin"}}}}
 	for i := range MaxSubscriptions {
 		table.Resources = append(table.Resources,
 			access.Rule{Resource: fmt.Sprintf("n%04d", i), Authenticated: true})
 	}
 	slices.SortFunc(table.Resources,
 		func(a, b access.Rule) int { return cmp.Compare(a.Resource, b.Resource) })
-	n.Updates = NewUpdates(UpdatesConfig{Policy: &Policy{Table: table}, Host: host,
-		Log: log.logger()})
+	n.Updates = NewUpdates(UpdatesConfig{Host: host, Log: log.logger(),
+		MayFollow: func(p access.Principal, uri string) bool {
+			return table.Of(access.Resources).Decide(p, uri).Allowed
+		}})
 	notify = func(s *session, _ string, params any) error {
 		n.mu.Lock()
 		wait := n.block[s]
@@ -71,7 +73,7 @@ func (n *notified) want(t *testing.T, step string, want ...string) {
 func (n *notified) subscribe(t *testing.T, info *request.Info, uris ...string) {
 	t.Helper()
 	for _, uri := range uris {
-		if added, err := n.Subscribe(info, uri, uri); err != nil || !added {
+		if added, err := n.Subscribe(info, uri); err != nil || !added {
 			t.Fatal(uri, added, err)
 		}
 	}
@@ -227,7 +229,7 @@ func TestListenRequestIsNotifiedFromItsAcknowledgementOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := notifying(nil, &journal{})
 		info := message(newSession(), "Admin")
-		s, leave := n.Listen(t.Context(), info, []string{"a", "b"}, []string{"a", "b"})
+		s, leave := n.Listen(t.Context(), info, []string{"a", "b"})
 		n.Updated("b")
 		n.want(t, "before")
 		s.Acknowledged(7)
@@ -239,7 +241,7 @@ func TestListenRequestIsNotifiedFromItsAcknowledgementOn(t *testing.T) {
 		leave()
 		n.Updated("a")
 		n.want(t, "after it has left")
-		late, leave := n.Listen(t.Context(), info, []string{"a"}, []string{"a"})
+		late, leave := n.Listen(t.Context(), info, []string{"a"})
 		leave()
 		late.Acknowledged(8)
 		n.Updated("a")
@@ -259,20 +261,20 @@ func TestSubscriptionsOfASessionAreBounded(t *testing.T) {
 		for i := range MaxSubscriptions {
 			n.subscribe(t, info, fmt.Sprintf("n%04d", i))
 		}
-		if added, err := n.Subscribe(info, "n0001", "n0001"); added || err != nil {
+		if added, err := n.Subscribe(info, "n0001"); added || err != nil {
 			t.Error(added, err)
 		}
-		if _, err := n.Subscribe(info, "a", "a"); err == nil {
+		if _, err := n.Subscribe(info, "a"); err == nil {
 			t.Error("one more")
 		}
 		if !n.Unsubscribe(s, "n0001") {
 			t.Error("not subscribed")
 		}
 		long := strings.Repeat("x", uritemplate.MaxLength+1)
-		if _, err := n.Subscribe(info, long, "a"); err == nil {
+		if _, err := n.Subscribe(info, long); err == nil {
 			t.Error("a URI that is too long")
 		}
-		if _, err := n.Subscribe(info, long[1:], "a"); err != nil || !n.Unsubscribe(s, long[1:]) {
+		if _, err := n.Subscribe(info, long[1:]); err != nil || !n.Unsubscribe(s, long[1:]) {
 			t.Errorf("the longest URI: %v", err)
 		}
 		n.subscribe(t, info, "a")

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -33,10 +34,14 @@ var (
 // NewEvent returns an event about a message, without what a decision adds.
 func NewEvent(info *request.Info, kind audit.Type) audit.Event {
 	p := info.Principal
-	return audit.Event{
+	e := audit.Event{
 		Type: kind, RequestID: info.ID, TraceID: info.TraceID,
-		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Role: p.Role,
+		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Roles: p.Roles,
 	}
+	if p.Actor.Subject != "" {
+		e.Actor = new(p.Actor)
+	}
+	return e
 }
 
 // challenged stands for an answer that leaves as an HTTP status, with this WWW-Authenticate.
@@ -81,6 +86,10 @@ func (g *Guard) audit(next Next) Next {
 		event.End(audit.Denied)
 		m.event = &event
 		a, err := next(ctx, m)
+		if m.Blocked() { // its answer does not leave
+			event.Axis, event.Missing = string(access.AxisBoundary), blocked
+			event.End(cmp.Or(event.Failure, audit.Errored))
+		}
 		m.conclude()
 		lost, isLost := errors.AsType[unintended](err)
 		failed, what := lost.error,
@@ -115,6 +124,26 @@ func (g *Guard) audit(next Next) Next {
 		g.probeSink(failed)
 		return Answer{}, wire.InternalError()
 	}
+}
+
+// blocked is what a blocked client lacks.
+const blocked = "blocked"
+
+// Refused records the refusal of a request by its error, if the error is [principal.ErrBlocked].
+// The name of the requested item is not read.
+func (g *Guard) Refused(ctx context.Context, info *request.Info, action string, err error) {
+	if !errors.Is(err, principal.ErrBlocked) || g.Audit == nil {
+		return
+	}
+	if g.sink.down.Load() {
+		g.sink.lost.Add(1)
+		return
+	}
+	e := NewEvent(info, audit.Refused)
+	e.Action = g.Masker.TextWithin(action, 128)
+	e.Axis, e.Missing = string(access.AxisBoundary), blocked
+	e.End(audit.Denied)
+	g.durable(ctx, &Message{Info: info}, e, "the refusal of a blocked client could not be recorded")
 }
 
 // intend records the intent of an allowed call, as Options.Audit.Intent has it, and lets the HTTP
@@ -336,6 +365,11 @@ func (g *Guard) logDecision(ctx context.Context, m *Message, s subject) {
 		"principal", m.Principal.Subject, "user", m.Principal.User, m.IDs())
 }
 
+// roles returns the attribute of log lines: an empty list is [], and not null, in every format.
+func (m *Message) roles() slog.Attr {
+	return slog.Any("roles", append([]string{}, m.Principal.Roles...))
+}
+
 // logDenied logs what was denied. An unknown URI may contain values and is not logged.
 func (g *Guard) logDenied(ctx context.Context, m *Message) {
 	e := m.event
@@ -346,7 +380,7 @@ func (g *Guard) logDenied(ctx context.Context, m *Message) {
 			slog.String("prompt", e.Prompt), slog.String("resource", e.Resource)}
 	}
 	g.Log.LogAttrs(ctx, slog.LevelInfo, message, append(about,
-		slog.String("principal", m.Principal.Subject), slog.String("role", m.Principal.Role),
+		slog.String("principal", m.Principal.Subject), m.roles(),
 		slog.String("axis", e.Axis), slog.String("missing", e.Missing), m.IDs())...)
 }
 

@@ -54,7 +54,7 @@ func (g *Guard) decide(ctx context.Context, m *Message, next Next) (Answer, erro
 func (g *Guard) refuse(m *Message, s subject, d access.Decision) (Answer, error) {
 	denial := g.Policy.DenialOf(d)
 	if denial == access.Challenge && m.challenges() {
-		return Answer{}, challenged{g.Authenticator.InsufficientScope(d, m.HTTP.Query)}
+		return Answer{}, challenged{g.Authenticator.InsufficientScope(d, m.HasSessions(), m.HTTP.Query)}
 	}
 	switch {
 	case d.Axis == "" || d.Axis == access.AxisUnknown || denial == access.Conceal:

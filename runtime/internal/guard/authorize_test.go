@@ -58,7 +58,7 @@ func send(t *testing.T, prepare func(*Guard, *Message, *mcp.CallToolParamsRaw),
 	}))
 	defer g.Pool.Close()
 	info := request.NewHTTP(httptest.NewRequest("POST", "/mcp", nil), identity.Identity{
-		Principal: access.Principal{Subject: "mel", Role: "Member"}})
+		Principal: access.Principal{Subject: "mel", Roles: []string{"Member"}}})
 	info.Conn, info.Version = &conn{}, request.Stateless
 	info.Server = &request.Server{Log: g.Log}
 	call := &mcp.CallToolParamsRaw{Name: "t", Arguments: []byte(`{"region":"north"}`)}
@@ -83,7 +83,7 @@ func TestUnknownToolIsAnsweredAlikeInEachDenialMode(t *testing.T) {
 	} {
 		for tool, want := range map[string]string{"t": hidden, "x": `unknown tool \"x\"`} {
 			s := send(t, func(g *Guard, m *Message, call *mcp.CallToolParamsRaw) {
-				g.Policy.Denial, m.Principal.Role, call.Name = denial, "", tool
+				g.Policy.Denial, m.Principal.Roles, call.Name = denial, nil, tool
 			}, nil)
 			if got := strings.ReplaceAll(s.text(), `"`+tool+`"`, `\"`+tool+`\"`); !strings.Contains(
 				strings.ReplaceAll(got, `\\`, `\`), want) || s.outcome != "denied" {
@@ -139,7 +139,7 @@ func TestBoundHeadersAreCheckedAfterTheDecision(t *testing.T) {
 	for role, want := range map[string]int64{"Member": mcp.CodeHeaderMismatch,
 		"": jsonrpc.CodeInvalidParams} {
 		s := send(t, func(g *Guard, m *Message, _ *mcp.CallToolParamsRaw) {
-			g.Tools["t"], m.Principal.Role = tool, role
+			g.Tools["t"], m.Principal.Roles = tool, []string{role}
 		}, nil)
 		if s.code() != want {
 			t.Errorf("%q: %v", role, s.err)
@@ -223,7 +223,7 @@ func TestMethodsOfOtherVersionsAreUnknown(t *testing.T) {
 				served(t, g)
 				//lint:ignore SA1019 clients of the versions with sessions set levels
 				g.Capabilities.Logging = &mcp.LoggingCapabilities{}
-				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy})
+				g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{MayFollow: g.MayFollow})
 				m.Method, m.Params, m.Version = method, nil, version
 			}, answering(Answer{Result: &wire.Empty{}}))
 			others := older

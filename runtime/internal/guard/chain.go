@@ -34,8 +34,8 @@ func (g *Guard) steps() []step {
 		// Log messages and progress leave before the answer.
 		// TestScenarios/logs
 		g.notify,
-		// The principal has the host's permissions before anything is decided.
-		// TestScenarios/host
+		// The principal has the host's permissions before anything is decided. TestScenarios/host
+		// A block ends all that follows. TestScenarios/boundaries-blocked
 		g.resolve,
 		// A session gets list_changed if its new caller has other lists.
 		// TestScenarios/host-notified

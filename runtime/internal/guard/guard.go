@@ -39,7 +39,7 @@ type Config struct {
 type Deciding struct {
 	Policy        *discovery.Policy
 	Catalogs      *discovery.Catalogs
-	Host          *principal.Host // nil without permission-aware discovery
+	Rights        principal.Rights
 	Authenticator *principal.Authenticator
 	Aliases       map[string]string // of tools, to their names
 	Sealer        invoke.Sealer
@@ -184,7 +184,7 @@ func (g *Guard) expire(next Next) Next {
 func (g *Guard) expired(ctx context.Context, m *Message, a Answer, err error) (Answer, error) {
 	switch {
 	case m.Expired():
-		return Answer{}, wire.Expired()
+		return Answer{}, wire.Ended(m.Info)
 	case err != nil:
 		return Answer{}, g.errorFor(request.With(ctx, m.Info), m, err)
 	}
@@ -226,12 +226,16 @@ func (g *Guard) notify(next Next) Next {
 	}
 }
 
-// resolve attaches the host's permissions, unless the transport has.
+// resolve attaches the boundary and the host's permissions, unless the transport has. The message
+// ends if its client is blocked meanwhile.
 func (g *Guard) resolve(next Next) Next {
 	return func(ctx context.Context, m *Message) (Answer, error) {
-		if g.Host != nil && g.Host.Attach(ctx, m.Info) != nil {
-			return Answer{}, wire.UnknownUserError()
+		if err := g.Rights.Attach(ctx, m.Info); err != nil {
+			g.Refused(ctx, m.Info, m.Method, err)
+			return Answer{}, wire.Refused()
 		}
+		ctx, leave := g.Rights.Enter(ctx, m.Info)
+		defer m.Finally(leave)
 		return next(ctx, m)
 	}
 }

@@ -55,7 +55,7 @@ const auditTimeout = time.Minute
 // newGuard returns a guard of one tool, t, for the role Member.
 func newGuard(sink audit.Sink) *Guard {
 	table, err := access.Compose(access.Part{Package: "example.com/one", Table: access.Table{
-		Roles: []string{"Member"}, Rules: []access.Rule{{Tool: "t", MinRole: 1}},
+		Roles: [][]string{{"Member"}}, Rules: []access.Rule{{Tool: "t", MinRole: []string{"Member"}}},
 	}})
 	if err != nil {
 		panic(err)
@@ -77,7 +77,7 @@ func newGuard(sink audit.Sink) *Guard {
 func call(ctx context.Context, g *Guard, role string, expires time.Time,
 	b backend) (Answer, error) {
 	info := request.New(identity.Identity{
-		Principal: access.Principal{Subject: "mel", Role: role}, Expires: expires,
+		Principal: access.Principal{Subject: "mel", Roles: strings.Fields(role)}, Expires: expires,
 	})
 	info.Conn, info.Version = &conn{}, request.NewestWithSessions
 	info.Server = &request.Server{Log: g.Log}
@@ -496,7 +496,7 @@ func TestOneEventThatFailsDoesNotTakeTheSinkForDown(t *testing.T) {
 		g := newGuard(audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 			if e.Type == audit.Outage {
 				outages += e.Total
-			} else if e.Role == "" {
+			} else if len(e.Roles) == 0 {
 				return errors.New("not this one")
 			}
 			return nil
@@ -577,14 +577,14 @@ func outcomeOf(e audit.Event) string { return cmp.Or(string(e.Failure), string(e
 
 // A credential extends a run only if it lets its owner do the same.
 func TestCallersAreEqualIfTheirCredentialsLetThemDoTheSame(t *testing.T) {
-	p := access.Principal{Subject: "ada", Client: "ide", User: "ada", Role: "Member",
+	p := access.Principal{Subject: "ada", Client: "ide", User: "ada", Roles: []string{"Member", "Auditor"},
 		Scopes: []string{"a", "b"}, Groups: []string{"g"},
 		Orgs:  []access.Membership{{Name: "o", Standing: access.Member}},
 		Teams: []access.Membership{{Name: "t", Standing: access.Lead}}}
 	want := callerOf(p)
 	for name, change := range map[string]func(*access.Principal){
 		"user":   func(p *access.Principal) { p.User = "eve" },
-		"role":   func(p *access.Principal) { p.Role = "Admin" },
+		"roles":  func(p *access.Principal) { p.Roles = []string{"Member"} },
 		"scopes": func(p *access.Principal) { p.Scopes = []string{"a b"} },
 		"groups": func(p *access.Principal) { p.Groups = nil },
 		"orgs": func(p *access.Principal) {
@@ -597,9 +597,9 @@ func TestCallersAreEqualIfTheirCredentialsLetThemDoTheSame(t *testing.T) {
 			t.Errorf("other %s: equal", name)
 		}
 	}
-	p.Scopes = []string{"b", "a"}
+	p.Scopes, p.Roles = []string{"b", "a"}, []string{"Auditor", "Member"}
 	if callerOf(p) != want {
-		t.Error("another order of scopes is another caller")
+		t.Error("another order of roles or scopes is another caller")
 	}
 }
 

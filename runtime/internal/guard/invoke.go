@@ -45,14 +45,14 @@ func (g *Guard) TryInvoke(ctx context.Context, m *Message) (a Answer, own bool, 
 		res, report, err := g.Runner.Prompt(ctx, m.Info, p, params)
 		return Answer{Result: res, Report: &report}, true, err
 	case *mcp.ReadResourceParams:
-		r := g.Resources.Find(params.URI)
+		r := g.resource(m.Principal, params.URI)
 		if r == nil || r.Adopted {
 			return Answer{}, false, nil
 		}
 		res, report, err := g.Runner.Resource(ctx, m.Info, r, params)
 		return Answer{Result: res, Report: &report}, true, err
 	case *mcp.SubscribeParams: // subscribeResource has subscribed
-		r := g.Resources.Find(params.URI)
+		r := g.resource(m.Principal, params.URI)
 		if r == nil || r.Adopted {
 			return Answer{}, false, nil
 		}

@@ -47,7 +47,7 @@ func (g *Guard) list(ctx context.Context, m *Message, next Next) (a Answer, err 
 	default: // of middleware or an adopted server
 		e.End(audit.Errored)
 	}
-	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, "role", m.Principal.Role,
+	g.Log.DebugContext(ctx, "list filtered", "method", m.Method, m.roles(),
 		"visible", e.Visible, "total", e.Total, m.IDs())
 	return a, err
 }
@@ -74,15 +74,15 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 		return next(ctx, m)
 	}
 	params.Notifications = &mcp.NotificationSubscriptions{}
-	var uris, rules, adopted []string
+	var uris, adopted []string
 	if g.Updates != nil && len(sent.ResourceSubscriptions) > 0 {
-		uris, rules, adopted = g.subscribable(m, sent.ResourceSubscriptions)
+		uris, adopted = g.subscribable(m, sent.ResourceSubscriptions)
 		if err := g.recordSubscription(ctx, m, len(uris), len(sent.ResourceSubscriptions)); err != nil {
 			return Answer{}, err
 		}
 	}
 	lists := (sent.ToolsListChanged || sent.PromptsListChanged || sent.ResourcesListChanged) &&
-		g.Changes.MayChange(m.Principal)
+		g.Changes.MayChange(m.Info)
 	if !lists && len(uris) == 0 {
 		return next(ctx, m)
 	}
@@ -111,7 +111,7 @@ func (g *Guard) listen(ctx context.Context, m *Message, next Next) (Answer, erro
 	if len(uris) > 0 {
 		params.Notifications.ResourceSubscriptions = adopted
 		var leave func()
-		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris, rules)
+		m.Resources, leave = g.Updates.Listen(ctx, m.Info, uris)
 		defer m.Finally(leave)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -149,8 +149,18 @@ func (g *Guard) MaySend(info *request.Info, event []byte) bool {
 	if json.Unmarshal(event, &n) != nil || n.Method != "notifications/resources/updated" {
 		return true
 	}
-	r := g.Resources.Find(n.Params.URI)
-	return r != nil && g.Policy.Decide(info.Principal, false, access.Resources, r.URI).Allowed
+	return g.MayFollow(info.Principal, n.Params.URI)
+}
+
+// MayFollow reports whether a caller may read and subscribe to a URI.
+func (g *Guard) MayFollow(caller access.Principal, uri string) bool {
+	name := ""
+	r := g.resource(caller, uri)
+	if r != nil {
+		name = r.URI
+	}
+	allowed := g.Policy.Decide(caller, false, access.Resources, name).Allowed
+	return allowed && r != nil && r.Subscribe
 }
 
 // Replays returns a func that decides whether the events of a message may be sent to a later
@@ -166,26 +176,20 @@ func (g *Guard) Replays(info *request.Info) func(*request.Info) bool {
 	return func(now *request.Info) bool { return g.Lists.Seen(now.Principal) == seen }
 }
 
-// subscribable returns the URIs that a caller may read and subscribe to, each once, with the names
-// of their resources in the rules, and those of them that an adopted server serves. A hidden
-// resource, an unknown one, and one without updates are left out alike.
-func (g *Guard) subscribable(m *Message, sent []string) (uris, rules, adopted []string) {
+// subscribable returns the URIs that a caller may read and subscribe to, each once, and those of
+// them that an adopted server serves. A hidden resource, an unknown one, and one without updates
+// are left out alike.
+func (g *Guard) subscribable(m *Message, sent []string) (uris, adopted []string) {
 	for _, uri := range sent[:min(len(sent), discovery.MaxSubscriptions)] {
-		r := g.Resources.Find(uri)
-		name := ""
-		if r != nil {
-			name = r.URI
-		}
-		d := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, access.Resources, name)
-		if !d.Allowed || r == nil || !r.Subscribe || len(uri) > uritemplate.MaxLength ||
+		if !g.MayFollow(m.Principal, uri) || len(uri) > uritemplate.MaxLength ||
 			slices.Contains(uris, uri) {
 			continue
 		}
-		if uris, rules = append(uris, uri), append(rules, name); r.Adopted {
+		if uris = append(uris, uri); g.resource(m.Principal, uri).Adopted {
 			adopted = append(adopted, uri)
 		}
 	}
-	return uris, rules, adopted
+	return uris, adopted
 }
 
 // recordSubscription records a listen request before it is acknowledged.
@@ -207,11 +211,10 @@ func (g *Guard) recordSubscription(ctx context.Context, m *Message, accepted, to
 func (g *Guard) subscribeResource(ctx context.Context, m *Message, next Next) (Answer, error) {
 	return g.decide(ctx, m, func(ctx context.Context, m *Message) (Answer, error) {
 		uri := m.Params.(*mcp.SubscribeParams).URI
-		r := g.Resources.Find(uri)
-		if !r.Subscribe {
+		if !g.Resources.Named(m.Target.Name).Subscribe {
 			return Answer{}, invalid{wire.InvalidParams("the resource has no updates to subscribe to")}
 		}
-		added, err := g.Updates.Subscribe(m.Info, uri, r.URI)
+		added, err := g.Updates.Subscribe(m.Info, uri)
 		if err != nil {
 			return Answer{}, invalid{wire.InvalidParams("%v", err)}
 		}
@@ -231,7 +234,7 @@ func (g *Guard) subscribeResource(ctx context.Context, m *Message, next Next) (A
 func (g *Guard) unsubscribeResource(ctx context.Context, m *Message, next Next) (Answer, error) {
 	uri := m.Params.(*mcp.UnsubscribeParams).URI
 	if g.Updates.Unsubscribe(m.Session, uri) {
-		if r := g.Resources.Find(uri); r != nil && r.Adopted {
+		if r := g.resource(m.Principal, uri); r != nil && r.Adopted {
 			return next(ctx, m)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -44,9 +45,9 @@ func (g *Guard) subjectOf(m *Message) subject {
 	case *mcp.GetPromptParams:
 		return g.promptSubject(e, params.Name, params.Arguments)
 	case *mcp.ReadResourceParams:
-		return g.resourceSubject(e, params.URI)
+		return g.resourceSubject(m, params.URI)
 	case *mcp.SubscribeParams:
-		return g.resourceSubject(e, params.URI)
+		return g.resourceSubject(m, params.URI)
 	case *mcp.CompleteParams:
 		texts := map[string]string{}
 		if params.Context != nil {
@@ -88,12 +89,22 @@ func given(texts map[string]string) func() map[string]string {
 	return func() map[string]string { return texts }
 }
 
-func (g *Guard) resourceSubject(e *audit.Event, uri string) subject {
-	r := g.Resources.Find(uri)
+// resource returns the resource that a URI means for a caller. Resources that match the same URI
+// have equal rules, but a boundary may exclude some of them, and an MCP App may have no tools for
+// the caller. These answer nothing, as if the server did not have them.
+func (g *Guard) resource(caller access.Principal, uri string) *invoke.Resource {
+	return g.Resources.Find(uri, func(name string) bool {
+		axis := g.Policy.Decide(caller, false, access.Resources, name).Axis
+		return axis != access.AxisUnknown && axis != access.AxisBoundary
+	})
+}
+
+func (g *Guard) resourceSubject(m *Message, uri string) subject {
+	r := g.resource(m.Principal, uri)
 	s := subject{request.Target{Kind: access.Resources}, uri, false,
 		func() map[string]string { return r.Values(uri) }}
 	if r != nil {
-		e.Resource, s.Name, s.own = r.URI, r.URI, !r.Adopted
+		m.event.Resource, s.Name, s.own = r.URI, r.URI, !r.Adopted
 	}
 	return s
 }

@@ -33,10 +33,10 @@ func served(t *testing.T, g *Guard) {
 	rules := []access.Rule{{Tool: "t"}, {Prompt: "p"}, {Resource: "file:///a"},
 		{Resource: "note:{name}"}, {Resource: "their:a"}}
 	for i := range rules {
-		rules[i].MinRole = 1
+		rules[i].MinRole = []string{"Member"}
 	}
 	table := access.NewTable(rules...)
-	table.Roles = []string{"Member"}
+	table.Roles = [][]string{{"Member"}}
 	table, err := access.Compose(access.Part{Table: table})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestEventHasTheNamesOfArguments(t *testing.T) {
 		{"", "Member", "", 0, 0}, {"null", "", "", 0, 0}, {"", "", "", 0, 0},
 	} {
 		s := send(t, func(_ *Guard, m *Message, call *mcp.CallToolParamsRaw) {
-			call.Arguments, m.Principal.Role = []byte(test.arguments), test.role
+			call.Arguments, m.Principal.Roles = []byte(test.arguments), []string{test.role}
 		}, answering(handled("")))
 		got := s.event.Arguments
 		if len(got) != test.count || test.count > 0 && (got[0].Name != test.first ||
@@ -170,7 +170,7 @@ func TestEventShortensAndMasksNames(t *testing.T) {
 		{"file:///" + long, "", true, redact.Shorten("file:///"+long, 256)},
 	} {
 		s := send(t, func(g *Guard, m *Message, _ *mcp.CallToolParamsRaw) {
-			rule := access.Rule{Prompt: test.name, MinRole: 1}
+			rule := access.Rule{Prompt: test.name, MinRole: []string{"Member"}}
 			m.Method, m.Params = "prompts/get", mcp.Params(&mcp.GetPromptParams{Name: test.name})
 			if test.resource {
 				rule.Prompt, rule.Resource = "", test.name
@@ -179,8 +179,8 @@ func TestEventShortensAndMasksNames(t *testing.T) {
 					Resource: toolset.Resource{URI: test.name}, Exact: true})
 			}
 			table := access.NewTable(rule)
-			table.Roles = []string{"Member"}
-			g.Policy.Table, m.Principal.Role = table, test.role
+			table.Roles = [][]string{{"Member"}}
+			g.Policy.Table, m.Principal.Roles = table, []string{test.role}
 		}, answering(Answer{Result: &mcp.GetPromptResult{}}))
 		if got := s.event.Prompt + s.event.Resource; got != test.want {
 			t.Errorf("%.20s for %q: %q, want %q", test.name, test.role, got, test.want)
@@ -200,7 +200,7 @@ func TestEventHasWhyAToolIsUnknown(t *testing.T) {
 	} {
 		s := send(t, func(_ *Guard, m *Message, call *mcp.CallToolParamsRaw) {
 			m.Catalog = request.CatalogQuery{ReadOnly: test.readOnly}
-			call.Name, m.Principal.Role = test.tool, test.role
+			call.Name, m.Principal.Roles = test.tool, []string{test.role}
 		}, nil)
 		if s.outcome != "denied" || s.event.Missing != test.want {
 			t.Errorf("%+v: %s, %q", test, s.outcome, s.event.Missing)
@@ -220,7 +220,7 @@ func TestLinesOfRefusedAndFailedCalls(t *testing.T) {
 		want   string // in the line; empty for no line
 	}{
 		"an unknown resource": {params: read, want: `level=INFO msg="request refused" ` +
-			`event_type=resource_read prompt="" resource="" principal=mel role=Member ` +
+			`event_type=resource_read prompt="" resource="" principal=mel roles=[Member] ` +
 			`axis=unknown missing="does not exist"`},
 		"a forged state": {params: &mcp.CallToolParamsRaw{Name: "t", RequestState: "of-somebody"},
 			want: `level=DEBUG msg="call failed" event_type=tool_called tool=t principal=mel ` +
@@ -297,7 +297,7 @@ func TestListenRequestIsRecordedForItsResources(t *testing.T) {
 					return errors.New("full")
 				})
 			}
-			g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{Policy: g.Policy, Log: g.Log})
+			g.Updates = discovery.NewUpdates(discovery.UpdatesConfig{MayFollow: g.MayFollow, Log: g.Log})
 			m.Method, m.Params = "subscriptions/listen", &mcp.SubscriptionsListenParams{
 				Notifications: &test.sent}
 		}, func(_ context.Context, m *Message) (Answer, error) {

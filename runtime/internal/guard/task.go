@@ -19,6 +19,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/tasks"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -73,14 +74,19 @@ func needsTasks(m *Message) (Answer, error) {
 // ownerOf returns the owner of the tasks that a principal creates.
 func ownerOf(p access.Principal) task.Owner {
 	o := request.OwnerOf(p)
-	return task.Owner{Issuer: o.Issuer, Subject: o.Subject, Client: o.Client}
+	return task.Owner{Issuer: o.Issuer, Subject: o.Subject, Client: o.Client,
+		ActorIssuer: o.Actor.Issuer, Actor: o.Actor.Subject}
 }
 
 // callerOf returns a digest of what a credential lets its owner do: nil and empty lists, and other
 // orders, are equal.
 func callerOf(p access.Principal) string {
-	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, p.Role, sorted(p.Scopes), sorted(p.Groups),
+	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, sorted(p.Roles), sorted(p.Scopes), sorted(p.Groups),
 		sorted(p.Orgs), sorted(p.Teams))
+	if p.Bounds != nil {
+		bounds, _ := p.Bounds.AppendText(nil)
+		text += " " + string(bounds)
+	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
@@ -235,11 +241,10 @@ func (g *Guard) work(ctx context.Context, r *taskRun) {
 		defer time.AfterFunc(time.Until(info.Expires), info.Credential.End).Stop()
 	}
 	defer func() { _ = recover() }() // of the program's log handler
+	ctx, leave := g.Rights.Enter(ctx, info)
+	defer leave()
 	run, ctx := g.Tasks.Start(ctx, r.record, func(ctx context.Context) bool {
-		p := info.Principal
-		if g.Host != nil {
-			p, _ = g.Host.Refresh(ctx, info)
-		}
+		p, _ := g.Rights.Refresh(ctx, info)
 		return g.Policy.Decide(p, info.Catalog.ReadOnly, access.Tools, r.record.Tool).Allowed
 	})
 	defer run.Release()
@@ -304,6 +309,9 @@ func (g *Guard) outcome(ctx context.Context, m *Message, run *tasks.Run,
 	if why != nil {
 		m.event.End(audit.Errored)
 		m.event.Axis, m.event.Missing = audit.AxisCancelled, why.Error()
+		if errors.Is(why, principal.ErrBlocked) {
+			m.event.Axis, m.event.Missing = string(access.AxisBoundary), blocked
+		}
 		return stopped(why)
 	}
 	failed := func(err error) tasks.Outcome {
@@ -354,6 +362,9 @@ func (g *Guard) endTask(ctx context.Context, m *Message, run *tasks.Run, out tas
 			out = internalFailure()
 		}
 		err = run.End(patience, out)
+		if err == nil && out.Status == task.InputRequired && m.Blocked() {
+			err = g.CancelBlocked(patience)
+		}
 	}
 	if err != nil {
 		g.Log.ErrorContext(ctx, "the outcome of a task could not be kept", m.IDs(), "error", err)
@@ -361,6 +372,15 @@ func (g *Guard) endTask(ctx context.Context, m *Message, run *tasks.Run, out tas
 	if out.Status != task.InputRequired && m.event.Failure != "" {
 		g.logFailed(ctx, m, nil)
 	}
+}
+
+// CancelBlocked cancels the tasks that wait for input of clients that are blocked.
+func (g *Guard) CancelBlocked(ctx context.Context) error {
+	return g.Tasks.CancelWaiting(ctx, principal.ErrBlocked,
+		func(ctx context.Context, o task.Owner) (bool, error) {
+			return g.Rights.Boundaries.Stops(ctx, access.Principal{Issuer: o.Issuer, Subject: o.Subject,
+				Client: o.Client, Actor: access.Actor{Issuer: o.ActorIssuer, Subject: o.Actor}})
+		})
 }
 
 // TaskLost records the end of a task whose run has died with its server.
@@ -470,7 +490,7 @@ func (g *Guard) cancelTask(ctx context.Context, m *Message, _ Next) (Answer, err
 		return Answer{}, err
 	}
 	return Answer{Encoded: wire.Acknowledgement(),
-		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found) }}, nil
+		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found, tasks.ErrCancelled) }}, nil
 }
 
 // updateTask is tasks/update.

@@ -384,7 +384,7 @@ func TestRefusalOffersToAskAnAdministrator(t *testing.T) {
 		}, responses: accept("x"), want: refused},
 		"by a tool": {change: func(r *Runner, i *request.Info) {
 			r.Requests,
-				i.Principal.Role = nil, "Admin"
+				i.Principal.Roles = nil, []string{"Admin"}
 		}, want: refused + "; request it with the tool request_permission and restricted=false"},
 	} {
 		r, _ := newRunner(t)

@@ -80,9 +80,9 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	}
 	output := notify.NewChildOutput(c.ctx, &c.advice)
 	child := childCall{
-		Principal: *c.caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
+		Principal: *c.handling.Caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
 		Wants: output.Wants(ctx)}
-	child.Principal.Permits = nil
+	child.Principal.Permits, child.Principal.Bounds = nil, nil
 	files := child.add(c.decided)
 	caller, err := json.Marshal(child)
 	if err != nil {

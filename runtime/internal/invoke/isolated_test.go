@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -105,7 +108,7 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 	var sent isolate.Call
 	handle := func(ctx context.Context) (string, error) {
 		who, ok := request.Caller(ctx)
-		if !ok || who.Subject != "ada" || who.Role != "Member" || who.Permits != nil {
+		if !ok || who.Subject != "ada" || !slices.Equal(who.Roles, []string{"Member"}) || who.Permits != nil {
 			return "", fmt.Errorf("the caller is %+v", who)
 		}
 		file, err := grant.File(ctx, "path")
@@ -319,6 +322,28 @@ func TestConstraintsReachTheProcessOfACall(t *testing.T) {
 	if err := json.Unmarshal(caller, &keys); err != nil || keys["log"] == nil ||
 		keys["progress"] != nil || string(keys["requestId"]) != `"m"` {
 		t.Errorf("%s %v", caller, err)
+	}
+}
+
+// The process of a call has no boundary, and so only the roles that count within it.
+func TestProcessOfACallGetsTheRolesWithinTheBoundary(t *testing.T) {
+	var caller json.RawMessage
+	r, _ := isolating(t,
+		&box{isolate: func(_ context.Context, call isolate.Call) (json.RawMessage, error) {
+			caller = call.Caller
+			return json.RawMessage(`1`), nil
+		}})
+	admin := access.Principal{Issuer: "test", Subject: "ada", Roles: []string{"Admin"}}
+	admin.Bounds = r.Policy.Table.Bounds([]string{"Member"},
+		func(access.Kind, access.Rule) bool { return true })
+	calledBy(r, message(r, admin), apart(t, toolset.Tool{}),
+		&mcp.CallToolParamsRaw{Name: "t", Arguments: json.RawMessage(`{}`)})
+	ctx, err := ChildContext(t.Context(), caller, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, _ := request.Caller(ctx); !slices.Equal(p.Roles, []string{"Member"}) || p.Bounds != nil {
+		t.Errorf("%+v", p)
 	}
 }
 

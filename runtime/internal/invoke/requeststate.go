@@ -23,8 +23,9 @@ import (
 
 // Sealer authenticates the requestState of multi-round-trip requests (SEP-2322), so that clients
 // cannot respond to input requests that no handler made. A sealed state is valid for an hour, for
-// one principal, and for one tool or prompt with its arguments or one URI of a resource. It has the
-// input requests, whose schemas the answers have to fit. It is not encrypted.
+// one principal with its client and its actor, and for one tool or prompt with its arguments or one
+// URI of a resource. It has the input requests, whose schemas the answers have to fit. It is not
+// encrypted.
 type Sealer struct{ key []byte }
 
 // MinStateKey is the key size that HMAC-SHA-256 makes full use of, in bytes.
@@ -42,7 +43,7 @@ func NewSealer(key []byte) Sealer {
 var errState = errors.New("requestState is not from this server and this call")
 
 // stateVersion is a part of each MAC: states of other versions are not accepted.
-const stateVersion = "3"
+const stateVersion = "4"
 
 // state is the content of a sealed state.
 type state struct {
@@ -139,6 +140,7 @@ func (s Sealer) mac(info *request.Info, params mcp.Params, raw []byte) []byte {
 	}
 	for _, part := range [][]byte{
 		[]byte(stateVersion), []byte(p.Issuer), []byte(p.Subject), []byte(p.ClientID()),
+		[]byte(p.Actor.Issuer), []byte(p.Actor.Subject),
 		[]byte(kind), []byte(name), arguments, raw,
 	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))

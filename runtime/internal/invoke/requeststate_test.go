@@ -69,6 +69,12 @@ func TestSealedStateIsOfOneCall(t *testing.T) {
 				i *request.Info) {
 				i.Principal.Client = "bob"
 			},
+			"an actor": func(_ *mcp.CallToolParamsRaw, i *request.Info) {
+				i.Principal.Actor.Subject = "helper"
+			},
+			"the same actor of another issuer": func(_ *mcp.CallToolParamsRaw, i *request.Info) {
+				i.Principal.Actor.Issuer = "other"
+			},
 			"a plain state": func(p *mcp.CallToolParamsRaw, _ *request.Info) { p.RequestState = "own" },
 			"a long state": func(p *mcp.CallToolParamsRaw,
 				_ *request.Info) {

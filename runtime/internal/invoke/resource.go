@@ -80,6 +80,23 @@ type Resources struct {
 func (rs *Resources) CheckOverlaps(table access.Table) error {
 	var errs []error
 	rules := table.Of(access.Resources)
+	rs.neighbours(func(a, b *Resource) {
+		first, second := a, b
+		if b.before(a) {
+			first, second = b, a
+		}
+		one, _ := rules.Tool(first.URI)
+		other, ruled := rules.Tool(second.URI) // without a rule it is nobody's
+		if ruled && !one.Same(other) && a.overlaps(b) {
+			errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different "+
+				"access: give both equal rules, or change the URI of one", a.URI, b.URI))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// neighbours calls f with each two resources that may match the same URI by their beginnings.
+func (rs *Resources) neighbours(f func(a, b *Resource)) {
 	sorted := slices.SortedFunc(maps.Values(rs.named), func(a, b *Resource) int {
 		return cmp.Or(cmp.Compare(a.begin(), b.begin()), cmp.Compare(a.URI, b.URI))
 	})
@@ -88,19 +105,38 @@ func (rs *Resources) CheckOverlaps(table access.Table) error {
 			if !strings.HasPrefix(b.begin(), a.begin()) {
 				break // nor does that of a later one begin so
 			}
-			first, second := a, b
-			if b.before(a) {
-				first, second = b, a
-			}
-			one, _ := rules.Tool(first.URI)
-			other, ruled := rules.Tool(second.URI) // without a rule it is nobody's
-			if ruled && !one.Same(other) && a.overlaps(b) {
-				errs = append(errs, fmt.Errorf("%s and %s match the same URI, but have different "+
-					"access: give both equal rules, or change the URI of one", a.URI, b.URI))
-			}
+			f(a, b)
 		}
 	}
-	return errors.Join(errs...)
+}
+
+// Shadowed returns the resources of an adopted server that match URIs which other ones of it
+// answer, and these others. The server itself finds what answers a URI, for each caller alike.
+func (rs *Resources) Shadowed() map[string][]string {
+	direct := map[*Resource][]*Resource{}
+	rs.neighbours(func(a, b *Resource) {
+		if !a.Adopted || !b.Adopted || !a.overlaps(b) {
+			return
+		}
+		if a.before(b) {
+			a, b = b, a
+		}
+		direct[a] = append(direct[a], b)
+	})
+	all := map[string][]string{}
+	for r := range direct {
+		todo := slices.Clone(direct[r]) // and those that answer URIs of these
+		for seen := map[*Resource]bool{}; len(todo) > 0; {
+			other := todo[0]
+			if todo = todo[1:]; !seen[other] {
+				seen[other] = true
+				todo = append(todo, direct[other]...)
+				all[r.URI] = append(all[r.URI], other.URI)
+			}
+		}
+		slices.Sort(all[r.URI])
+	}
+	return all
 }
 
 // begin returns the literal text before the first variable.
@@ -154,19 +190,30 @@ func (rs *Resources) Add(r *Resource) {
 	rs.templates = slices.Insert(rs.templates, at, r)
 }
 
-// Find returns the resource that a URI means; nil for an unknown URI. It tries every template for
-// every URI, so that a hidden resource takes as long as an unknown one.
-func (rs *Resources) Find(uri string) *Resource {
-	found := rs.named[uri]
-	if found != nil && !found.Exact {
-		found = nil
-	}
-	for _, r := range rs.templates {
-		if r.match(uri) && found == nil {
+// Find returns the resource that a URI means for a caller; nil for an unknown URI. exists reports
+// whether the resource with a URI or template exists for the caller: another one that matches the
+// URI answers in its place. If no resource that matches exists, Find returns the first. It tries
+// every template for every URI, so that a hidden resource takes as long as an unknown one.
+func (rs *Resources) Find(uri string, exists func(name string) bool) *Resource {
+	var first, found *Resource
+	try := func(r *Resource, name string) {
+		is, matches := exists(name), r != nil && (r.Exact || r.match(uri))
+		if matches && first == nil {
+			first = r
+		}
+		if matches && is && found == nil {
 			found = r
 		}
 	}
-	return found
+	exact := rs.named[uri]
+	if exact != nil && !exact.Exact {
+		exact = nil
+	}
+	try(exact, uri)
+	for _, r := range rs.templates {
+		try(r, r.URI)
+	}
+	return cmp.Or(found, first)
 }
 
 // Values returns the variables of a URI that a template matches; nil for an exact resource. An

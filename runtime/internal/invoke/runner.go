@@ -34,7 +34,7 @@ const DefaultTimeout = 30 * time.Second
 // Config is what a runner reads.
 type Config struct {
 	Policy *discovery.Policy
-	Host   *principal.Host // nil without permission-aware discovery
+	Rights principal.Rights
 	Pool   *worker.Pool
 	Stop   <-chan struct{} // is closed when running handlers have to stop
 	Log    *slog.Logger
@@ -105,19 +105,24 @@ func (j *job) log(ctx context.Context, level slog.Level, message string, attrs .
 func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) {
 	held := j.info.Permissions
 	j.caller = &j.info.Principal
-	if j.Host != nil {
+	if !j.Rights.Empty() {
 		var refreshed access.Principal
-		refreshed, held = j.Host.Refresh(ctx, j.info)
+		refreshed, held = j.Rights.Refresh(ctx, j.info)
 		j.caller = &refreshed
 	}
 	d := j.Policy.Decide(*j.caller, j.info.Catalog.ReadOnly, j.kind, j.name)
 	if j.info.Expired() {
 		d = access.Decision{}
 	}
-	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Host != nil {
-		ctx = j.Host.Constrain(ctx, held, rule)
+	if rule, ok := j.Policy.Table.Of(j.kind).Tool(j.name); ok && d.Allowed && j.Rights.Host != nil {
+		ctx = j.Rights.Host.Constrain(ctx, held, rule)
 	}
-	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: j.caller}
+	handled := j.caller
+	if handled.Bounds != nil {
+		within := j.Policy.Table.Within(*handled)
+		handled = &within
+	}
+	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: handled}
 	return &j.handling, d
 }
 

@@ -27,23 +27,23 @@ import (
 )
 
 // member is the caller of most tests.
-var member = access.Principal{Issuer: "test", Subject: "ada", Role: "Member"}
+var member = access.Principal{Issuer: "test", Subject: "ada", Roles: []string{"Member"}}
 
 // policy allows members what is named t, prompts and resources of any name in it.
 func policy(t testing.TB, denial access.Denial) *discovery.Policy {
 	t.Helper()
 	table, err := access.Compose(access.Part{Table: access.Table{
-		Roles: []string{"Member", "Admin"},
+		Roles: [][]string{{"Member", "Admin"}},
 		Rules: []access.Rule{
-			{Tool: "t", MinRole: 1}, {Tool: "admin", MinRole: 2}, {Tool: requestTool, MinRole: 2},
+			{Tool: "t", MinRole: []string{"Member"}}, {Tool: "admin", MinRole: []string{"Admin"}}, {Tool: requestTool, MinRole: []string{"Admin"}},
 		},
 		Prompts: []access.Rule{
-			{Prompt: "t", MinRole: 1}, {Prompt: "admin", MinRole: 2},
-			{Prompt: "adopted", MinRole: 1},
+			{Prompt: "t", MinRole: []string{"Member"}}, {Prompt: "admin", MinRole: []string{"Admin"}},
+			{Prompt: "adopted", MinRole: []string{"Member"}},
 		},
 		Resources: []access.Rule{
-			{Resource: "file:///t", MinRole: 1}, {Resource: "note:{n}", MinRole: 1},
-			{Resource: "admin:{n}", MinRole: 2},
+			{Resource: "file:///t", MinRole: []string{"Member"}}, {Resource: "note:{n}", MinRole: []string{"Member"}},
+			{Resource: "admin:{n}", MinRole: []string{"Admin"}},
 		},
 	}})
 	if err != nil {

@@ -207,14 +207,24 @@ func TestURIMeansOneResource(t *testing.T) {
 		read))
 	all.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
 	all.Add(NewAdoptedResource("y:1", nil))
+	exists := func(string) bool { return true }
 	for uri, want := range map[string]string{"x:1": "x:1 map[]", "x:2": "x:{a} map[a:2]",
 		"y:1": "y:1 map[]", "z:1": "a:{+any} map[uri:z:1]"} {
-		if r := all.Find(uri); r == nil || fmt.Sprint(r.URI, " ", r.Values(uri)) != want {
+		if r := all.Find(uri, exists); r == nil || fmt.Sprint(r.URI, " ", r.Values(uri)) != want {
 			t.Errorf("%s: %+v", uri, r)
 		}
 	}
-	if r := all.Find("z:" + strings.Repeat("1", uritemplate.MaxLength-1)); r != nil {
+	if r := all.Find("z:"+strings.Repeat("1", uritemplate.MaxLength-1), exists); r != nil {
 		t.Errorf("a URI that is too long for every template is that of %s", r.URI)
+	}
+	for names, want := range map[string]string{"x:1 x:{a}": "x:1", "x:{a} x:{b}": "x:{a}", "x:{b}": "x:{b}",
+		"x:{b} a:{+any}": "x:{b}", "a:{+any}": "a:{+any}", "": "x:1"} {
+		r := all.Find("x:1", func(name string) bool {
+			return slices.Contains(strings.Fields(names), name)
+		})
+		if r == nil || r.URI != want {
+			t.Errorf("of %s, %s exist, and %s answers", want, names, r.URI)
+		}
 	}
 	for uri, want := range map[string]bool{"x:1": true, "x:{b}": true, "x:2": false,
 		"a:{+any}": true} {
@@ -223,7 +233,7 @@ func TestURIMeansOneResource(t *testing.T) {
 			t.Errorf("%s: %+v", uri, r)
 		}
 	}
-	if r := (&Resources{}).Find("x:1"); r != nil {
+	if r := (&Resources{}).Find("x:1", exists); r != nil {
 		t.Error(r)
 	}
 }
@@ -255,8 +265,8 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 		t.Error(p, err)
 	}
 	rules := func(b access.Rule) access.Table {
-		table, err := access.Compose(access.Part{Table: access.Table{Roles: []string{"A", "B"},
-			Resources: []access.Rule{{Resource: "x:{a}", MinRole: 1}, b}}})
+		table, err := access.Compose(access.Part{Table: access.Table{Roles: [][]string{{"A", "B"}},
+			Resources: []access.Rule{{Resource: "x:{a}", MinRole: []string{"A"}}, b}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,11 +276,11 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 	own.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
 		read))
 	own.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 2})); err == nil ||
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"B"}})); err == nil ||
 		!strings.Contains(err.Error(), "x:{a} and x:1 match the same URI") {
 		t.Error(err)
 	}
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: 1})); err != nil {
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"A"}})); err != nil {
 		t.Error(err)
 	}
 }
@@ -292,15 +302,32 @@ func TestOverlapsWithAdoptedResources(t *testing.T) {
 		var all Resources
 		all.Add(own)
 		all.Add(NewAdoptedResource(uri, pattern))
-		table := access.Table{Roles: []string{"A", "B"}, Resources: []access.Rule{
-			{Resource: "x:{a}/z", MinRole: 1}, {Resource: uri, MinRole: 2}}}
+		table := access.Table{Roles: [][]string{{"A", "B"}}, Resources: []access.Rule{
+			{Resource: "x:{a}/z", MinRole: []string{"A"}}, {Resource: uri, MinRole: []string{"B"}}}}
 		if err := all.CheckOverlaps(table); (err != nil) != overlap {
 			t.Errorf("%s: %v", uri, err)
 		}
-		table.Resources[1].MinRole = 1
+		if got := all.Shadowed(); len(got) > 0 {
+			t.Errorf("%s: a toolset answers in place of %v", uri, got)
+		}
+		table.Resources[1].MinRole = []string{"A"}
 		if err := all.CheckOverlaps(table); err != nil {
 			t.Errorf("%s with an equal rule: %v", uri, err)
 		}
+	}
+}
+
+// An adopted server finds what answers a URI: a resource, and then templates in the order of text.
+func TestAdoptedResourcesThatOthersShadow(t *testing.T) {
+	var all Resources
+	any := regexp.MustCompile(`^.*$`)
+	for _, uri := range []string{"x:{a}", "x:{b}", "x:{c}/c", "y:{a}/b", "y:{b}/c", "z:1"} {
+		all.Add(NewAdoptedResource(uri, any))
+	}
+	all.Add(NewAdoptedResource("x:1", nil))
+	want := "map[x:{a}:[x:1] x:{b}:[x:1 x:{a}] x:{c}/c:[x:1 x:{a} x:{b}]]"
+	if got := fmt.Sprint(all.Shadowed()); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

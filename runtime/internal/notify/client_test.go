@@ -97,7 +97,7 @@ func (b *buffer) lines() []string { return strings.Split(strings.TrimSpace(b.Str
 
 const flushTimeout = time.Minute
 
-var member = access.Principal{Issuer: "test", Subject: "user-Member", Role: "Member"}
+var member = access.Principal{Issuer: "test", Subject: "user-Member", Roles: []string{"Member"}}
 
 // message returns the facts about a call of the tool "look".
 func message(log slog.Handler, s request.Session, version string) *request.Info {

@@ -28,6 +28,7 @@ const (
 // Authenticator verifies the credentials of HTTP requests.
 type Authenticator struct {
 	Config
+	hierarchy   []string
 	failures    *failures
 	missing     *failures // requests without a credential, which are logged only
 	unavailable *failures // requests that the identity source could not decide, logged only
@@ -54,7 +55,7 @@ type Config struct {
 func NewAuthenticator(c Config) *Authenticator {
 	logged := c
 	logged.Audit = nil
-	return &Authenticator{c, newFailures(c, wrong), newFailures(logged, missing),
+	return &Authenticator{c, c.Table.Hierarchy(), newFailures(c, wrong), newFailures(logged, missing),
 		newFailures(logged, undecided)}
 }
 
@@ -94,15 +95,23 @@ func (a *Authenticator) Authenticate(r *http.Request) (none identity.Identity, e
 	if err := CheckNames(id.Principal); err != nil {
 		return none, fmt.Errorf("%w: %w", identity.ErrInvalidToken, err)
 	}
-	if len(id.Roles) > 0 {
-		id.Principal.Role = a.Table.HighestOf(append([]string{id.Principal.Role}, id.Roles...)...)
-	} else {
-		id.Principal.Role = a.Table.HighestOf(id.Principal.Role)
-	}
+	id.Principal.Bounds = nil // that of an identity source does not count
+	id.Principal.Roles = a.known(id.Principal.Roles)
+	id.Principal = a.Table.Resolve(id.Principal)
 	if report, ok := r.Context().Value(authenticatedKey{}).(func()); ok {
 		report()
 	}
 	return id, nil
+}
+
+// known returns the roles that the hierarchy has, each once and in its order.
+func (a *Authenticator) known(roles []string) (known []string) {
+	for _, role := range a.hierarchy {
+		if slices.Contains(roles, role) {
+			known = append(known, role)
+		}
+	}
+	return known
 }
 
 type authenticatedKey struct{}
@@ -192,11 +201,11 @@ func (a *Authenticator) challenge(parameters, query string) string {
 	return value
 }
 
-// InsufficientScope returns the challenge of RFC 6750, section 3.1, with all scopes that a token
-// needs, also those that the caller has (specification 2025-11-25, basic/authorization). query is
-// that of the request.
-func (a *Authenticator) InsufficientScope(d access.Decision, query string) string {
-	scope := scopeValue(d.ScopesThatWouldDo())
+// InsufficientScope returns the challenge of RFC 6750, section 3.1, with the scopes of the nearest
+// alternative of the rule. With held, for versions with sessions, it has all scopes of the caller
+// too (specification 2025-11-25, basic/authorization). query is that of the request.
+func (a *Authenticator) InsufficientScope(d access.Decision, held bool, query string) string {
+	scope := scopeValue(d.ScopesThatWouldDo(held))
 	return a.challenge(fmt.Sprintf(`, error="insufficient_scope", scope=%q`, scope), query)
 }
 

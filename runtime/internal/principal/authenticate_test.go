@@ -38,8 +38,8 @@ func testRefusals(t *testing.T) {
 			return id, err
 		})
 	}
-	known := identity.Identity{Principal: access.Principal{Subject: "ada"},
-		Roles: []string{"Admin"}}
+	known := identity.Identity{Principal: access.Principal{Subject: "ada",
+		Roles: []string{"Admin"}}}
 	named := func(issuer, subject, client string) identity.Identity {
 		return identity.Identity{Principal: access.Principal{
 			Issuer: issuer, Subject: subject, Client: client}}
@@ -115,11 +115,11 @@ func testRefusals(t *testing.T) {
 	}
 }
 
-func TestAuthenticatedCallerHasItsHighestRole(t *testing.T) {
-	synctest.Test(t, testHighestRole)
+func TestAuthenticatedCallerHasItsKnownRoles(t *testing.T) {
+	synctest.Test(t, testKnownRoles)
 }
 
-func testHighestRole(t *testing.T) {
+func testKnownRoles(t *testing.T) {
 	pool := worker.NewPool()
 	defer pool.Close()
 	a := NewAuthenticator(Config{
@@ -131,17 +131,16 @@ func testHighestRole(t *testing.T) {
 				t.Error("the source can read the body")
 			}
 			r.Header.Del("Authorization")
-			return identity.Identity{
-				Principal: access.Principal{Subject: "ada", Role: "Viewer"},
-				Roles:     []string{"Manager", "Member", "Boss"},
-			}, nil
+			return identity.Identity{Principal: access.Principal{Subject: "ada",
+				Roles: []string{"Support", "Manager", "Viewer", "Boss", "", "Manager"}}}, nil
 		}),
-		Timeout: time.Minute, Pool: pool, Table: access.Table{Roles: access.DefaultRoles()},
+		Timeout: time.Minute, Pool: pool, Table: access.Table{Roles: append(access.DefaultRoles(), []string{"Support"})},
 	})
 	r := httptest.NewRequest("POST", "/mcp", strings.NewReader("{}"))
 	r.Header.Set("Authorization", "Bearer x")
 	id, err := a.Authenticate(r)
-	if err != nil || id.Principal.Role != "Manager" || r.Header.Get("Authorization") == "" {
+	if err != nil || !slices.Equal(id.Principal.Roles, []string{"Viewer", "Manager", "Support"}) ||
+		r.Header.Get("Authorization") == "" {
 		t.Errorf("%+v, %v", id, err)
 	}
 }
@@ -149,12 +148,12 @@ func testHighestRole(t *testing.T) {
 func TestUnknownRolesAndUnprintableNamesAreErrorsAtStart(t *testing.T) {
 	table := access.Table{Roles: access.DefaultRoles()}
 	static := identity.Static(map[string]access.Principal{
-		identity.HashToken("t"): {Subject: "bot", Role: "Boss"},
+		identity.HashToken("t"): {Subject: "bot", Roles: []string{"Boss"}},
 	})
 	const hierarchy = `, which is not a role of Viewer < Member < Manager < Admin: use one of them`
 	err := CheckKnown(static, table)
 	if err == nil || err.Error() !=
-		`Options.Identity: principal "bot": the principal's role is "Boss"`+hierarchy {
+		`Options.Identity: principal "bot": a role of the principal is "Boss"`+hierarchy {
 		t.Errorf("%v", err)
 	}
 	hidden := identity.Static(map[string]access.Principal{
@@ -173,7 +172,7 @@ func TestUnknownRolesAndUnprintableNamesAreErrorsAtStart(t *testing.T) {
 	if err := CheckKnown(nil, table); err != nil {
 		t.Error(err)
 	}
-	if err := CheckRole(table, access.Principal{}); err != nil {
+	if err := CheckRoles(table, access.Principal{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -255,12 +254,12 @@ func TestChallengeHasTheScopesThatSuffice(t *testing.T) {
 	scopes := []string{"read", "write all", "wr\"ite"}
 	table := access.Table{Rules: []access.Rule{{Tool: "a", Scopes: scopes}}}
 	d := table.Decide(access.Principal{Subject: "ada"}, "a")
-	if !slices.Contains(d.ScopesThatWouldDo(), "read") {
+	if !slices.Contains(d.ScopesThatWouldDo(true), "read") {
 		t.Fatalf("%+v", d)
 	}
 	const want = `Bearer realm="team", error="insufficient_scope", scope="read"`
 	a := NewAuthenticator(Config{Realm: "team"})
-	if got := a.InsufficientScope(d, "catalog=ops"); got != want {
+	if got := a.InsufficientScope(d, true, "catalog=ops"); got != want {
 		t.Error(got)
 	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func ada(role string) access.Principal {
-	return access.Principal{Issuer: "i", Subject: "ada", Client: "c", User: "ada", Role: role}
+	return access.Principal{Issuer: "i", Subject: "ada", Client: "c", User: "ada", Roles: []string{role}}
 }
 
 type query = func(context.Context, access.Principal) (capability.Set, error)
@@ -91,7 +91,7 @@ func (h *Host) get(p access.Principal) (*entry, error) {
 func TestPrincipalsThatDifferInAnyFieldAreLoadedApart(t *testing.T) {
 	h, queried := hostOf(t, time.Minute, 100, fine)
 	all := []access.Principal{
-		{Subject: "a"}, {Issuer: "a"}, {Client: "a"}, {User: "a"}, {Role: "a"},
+		{Subject: "a"}, {Issuer: "a"}, {Client: "a"}, {User: "a"}, {Roles: []string{"a"}},
 		{Scopes: []string{"a"}}, {Groups: []string{"a"}}, {Scopes: []string{"", "a"}},
 		{Orgs: []access.Membership{{Name: "a"}}}, {Teams: []access.Membership{{Name: "a"}}},
 		{Teams: []access.Membership{{Name: "a", Standing: access.Lead}}},

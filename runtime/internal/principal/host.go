@@ -84,7 +84,11 @@ func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
 	case h == nil || info.Principal.Anonymous():
 		return nil
 	case info.Permissions == nil:
+		before := info.Principal
 		info.Principal, info.Permissions, err = h.permit(ctx, info)
+		if info.Principal.Anonymous() {
+			info.Userless = before
+		}
 	case info.Permissions.UnknownUser:
 		err = ErrUnknownUser
 	}
@@ -102,7 +106,7 @@ func (h *Host) Refresh(ctx context.Context,
 	}
 	p, held, err := h.permit(ctx, info)
 	if err != nil {
-		return access.Principal{}, nil // a refused caller counts as anonymous
+		return nobody(info.Principal), nil // a refused caller counts as anonymous
 	}
 	return p, held
 }
@@ -138,8 +142,11 @@ func (h *Host) permit(ctx context.Context,
 	if !h.Anonymous {
 		return p, &request.Permissions{UnknownUser: true}, ErrUnknownUser
 	}
-	return access.Principal{}, nil, nil
+	return nobody(p), nil, nil
 }
+
+// nobody returns an anonymous caller with the boundary of a principal: it holds for public items.
+func nobody(p access.Principal) access.Principal { return access.Principal{Bounds: p.Bounds} }
 
 // WithUser sets the user of an OAuth client, and of a person by its client if that is Delegated. A
 // nil Host has no users.

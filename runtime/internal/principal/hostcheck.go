@@ -111,11 +111,8 @@ func (h *Host) check(ctx context.Context) error {
 	if c, ok := h.Source.(capability.Checker); ok {
 		return c.Check(ctx)
 	}
-	p := access.Principal{Subject: capability.ProbeUser, User: capability.ProbeUser}
-	if s, ok := h.Source.(capability.Prober); ok {
-		p = s.ProbePrincipal()
-	}
-	_, err := h.Source.Capabilities(ctx, p)
+	const user = "mcpgen-start-check" // capability.Checker names it
+	_, err := h.Source.Capabilities(ctx, access.Principal{Subject: user, User: user})
 	if errors.Is(err, capability.ErrNoUser) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func half(tools int) query {
 
 func principalNumber(n int) access.Principal {
 	return access.Principal{Issuer: "https://id.example", Subject: fmt.Sprint(n), Client: "agent",
-		User: fmt.Sprint("user", n), Role: "Member", Scopes: []string{"mcp"}}
+		User: fmt.Sprint("user", n), Roles: []string{"Member"}, Scopes: []string{"mcp"}}
 }
 
 // Permissions are sets of bits: the bound of each case is in bytes, for 4,096 principals of whom no
@@ -154,7 +155,7 @@ func TestLargePrincipalsAreWithinTheBound(t *testing.T) {
 func TestEqualPermissionsAreKeptOnce(t *testing.T) {
 	h, _ := hostOf(t, time.Hour, 10, func(_ context.Context, p access.Principal) (
 		set capability.Set, _ error) {
-		if p.Role == "Admin" {
+		if slices.Contains(p.Roles, "Admin") {
 			set.Add("host:a.change_b")
 		}
 		set.Add("host:a.view_b")
@@ -164,7 +165,7 @@ func TestEqualPermissionsAreKeptOnce(t *testing.T) {
 	for n := range 9 {
 		p := principalNumber(n)
 		if n%3 == 0 {
-			p.Role = "Admin"
+			p.Roles = []string{"Admin"}
 		}
 		if e, err := h.get(p); err != nil || !e.Value.permits.Equal(e.Value.permits) {
 			t.Fatal(err)

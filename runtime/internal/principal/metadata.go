@@ -64,7 +64,7 @@ func MetadataOf(source identity.Source, table access.Table) (*Metadata, error) {
 	}, nil
 }
 
-// challenged returns the scopes of the rules with denial=challenge.
+// challenged returns the scopes of the first alternative of each rule with denial=challenge.
 func challenged(table access.Table) (scopes []string) {
 	for _, k := range request.Kinds {
 		for _, rule := range table.Of(k).Rules {

@@ -125,7 +125,7 @@ func (h *Host) compile(set capability.Set) *permissions {
 func (h *Host) size(p access.Principal, held *permissions) int {
 	const entry, member, sets = 1024, 64, 4 // sets of bits that permits have at most
 	size := entry + 2*len(keyOf(p)) +       // the principal has the texts as well
-		member*(len(p.Scopes)+len(p.Groups)+len(p.Orgs)+len(p.Teams))
+		member*(len(p.Roles)+len(p.Scopes)+len(p.Groups)+len(p.Orgs)+len(p.Teams))
 	if held == nil {
 		return size
 	}
@@ -192,8 +192,8 @@ func keyOf(p access.Principal) string {
 			b = append(b, s...)
 		}
 	}
-	texts(p.Issuer, p.Subject, p.Client, p.User, p.Role)
-	for _, list := range [...][]string{p.Scopes, p.Groups} {
+	texts(p.Issuer, p.Subject, p.Client, p.Actor.Issuer, p.Actor.Subject, p.User)
+	for _, list := range [...][]string{p.Roles, p.Scopes, p.Groups} {
 		count(len(list))
 		texts(list...)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/roleorder"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/identity"
@@ -49,7 +50,7 @@ func CheckUnaware(table access.Table) error {
 // CheckKnown returns an error for names and roles of an identity source that can be no caller's.
 func CheckKnown(source identity.Source, table access.Table) error {
 	var found problems
-	if mapper, ok := source.(identity.RoleMapper); ok {
+	if mapper, ok := source.(interface{ MappedRoles() []string }); ok {
 		for _, role := range mapper.MappedRoles() {
 			if err := checkRole(table, role); err != nil {
 				found.add("Options.Identity: its role mapping results in %w", err)
@@ -58,7 +59,7 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	}
 	if known, ok := source.(identity.PrincipalLister); ok {
 		for _, p := range known.Principals() {
-			if err := cmp.Or(CheckNames(p), CheckRole(table, p)); err != nil {
+			if err := cmp.Or(CheckNames(p), CheckRoles(table, p)); err != nil {
 				found.add("Options.Identity: principal %q: %w", p.Subject, err)
 			}
 		}
@@ -66,11 +67,12 @@ func CheckKnown(source identity.Source, table access.Table) error {
 	return errors.Join(found...)
 }
 
-// CheckNames returns an error for an issuer, subject or client that is not UTF-8 or has a control
-// character (C0, DEL, C1): logs, audit records and the console show these names.
+// CheckNames returns an error for an issuer, subject, client or actor that is not UTF-8 or has a
+// control character (C0, DEL, C1): logs, audit records and the console show these names.
 func CheckNames(p access.Principal) error {
 	for _, name := range [...]struct{ is, value string }{
-		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Client", p.Client}} {
+		{"Issuer", p.Issuer}, {"Subject", p.Subject}, {"Client", p.Client},
+		{"Actor.Issuer", p.Actor.Issuer}, {"Actor.Subject", p.Actor.Subject}} {
 		if !utf8.ValidString(name.value) || strings.ContainsFunc(name.value, unicode.IsControl) {
 			return fmt.Errorf("the principal's %s %.100q is not UTF-8 or has a control character: "+
 				"rename it at its source", name.is, name.value)
@@ -79,20 +81,22 @@ func CheckNames(p access.Principal) error {
 	return nil
 }
 
-// CheckRole returns an error for a role that the table's hierarchy does not have.
-func CheckRole(table access.Table, p access.Principal) error {
-	if err := checkRole(table, p.Role); p.Role != "" && err != nil {
-		return fmt.Errorf("the principal's role is %w", err)
+// CheckRoles returns an error for a role that the table's hierarchy does not have.
+func CheckRoles(table access.Table, p access.Principal) error {
+	for _, role := range p.Roles {
+		if err := checkRole(table, role); err != nil {
+			return fmt.Errorf("a role of the principal is %w", err)
+		}
 	}
 	return nil
 }
 
 func checkRole(table access.Table, role string) error {
-	if table.Rank(role) != 0 {
+	if slices.Contains(table.Hierarchy(), role) {
 		return nil
 	}
-	return fmt.Errorf("%q, which is not a role of %s: use one of them",
-		role, strings.Join(table.Hierarchy(), " < "))
+	return fmt.Errorf("%q, which is not a role of %s: use one of them", role,
+		roleorder.Text(table.Roles))
 }
 
 type ruleOf struct {
@@ -206,7 +210,9 @@ func (h *Host) loadNames(ctx context.Context) error {
 			continue
 		}
 		name, err := callHost(ctx, h, func() (string, error) {
-			if s, ok := h.Source.(capability.PartSpeller); ok {
+			if s, ok := h.Source.(interface {
+				MapPermission(p access.Permission) (string, error)
+			}); ok {
 				return s.MapPermission(p)
 			}
 			return h.Source.MapAction(p.String())

@@ -41,6 +41,8 @@ type Info struct {
 	// As authenticated, and then with the host's permissions, once package principal has set them.
 	Principal   access.Principal
 	Permissions *Permissions // nil without a query, or if an admitted caller has no user
+	// Userless is the caller before, if Principal is anonymous because the host has no user for it.
+	Userless access.Principal
 
 	// Set by the transport, once it knows the message and its session.
 	Server   *Server
@@ -56,10 +58,18 @@ type Info struct {
 	// Unsolicited are answers that came with the first call of a tool in go-sdk's shape.
 	Unsolicited mcp.InputResponseMap
 
-	standing atomic.Uint32 // of the credential of a message that lasts
+	standing atomic.Uint32 // of the caller, while the message goes on
 }
 
-// Standing is the last decision of the identity source about the credential of an open stream.
+// Bounded returns the caller whose boundary counts: Principal or Userless.
+func (i *Info) Bounded() access.Principal {
+	if i.Principal.Anonymous() && !i.Userless.Anonymous() {
+		return i.Userless
+	}
+	return i.Principal
+}
+
+// Standing is the last decision about the caller of a message that goes on.
 type Standing uint32
 
 // The credential of a message is valid until the identity source decides otherwise.
@@ -67,10 +77,21 @@ const (
 	Valid     Standing = iota
 	Undecided          // the source cannot decide: nothing is sent
 	Withdrawn          // the credential has ended
+	Blocked            // the caller's client was blocked, whatever the identity source decides
 )
 
-// Stand notes the standing of the credential of the message.
-func (i *Info) Stand(s Standing) { i.standing.Store(uint32(s)) }
+// Stand notes the standing of the caller of the message. One that is blocked stays so.
+func (i *Info) Stand(s Standing) {
+	for {
+		now := i.standing.Load()
+		if Standing(now) == Blocked || i.standing.CompareAndSwap(now, uint32(s)) {
+			return
+		}
+	}
+}
+
+// Blocked reports whether the caller's client was blocked during the message.
+func (i *Info) Blocked() bool { return Standing(i.standing.Load()) == Blocked }
 
 // Server holds the facts about the server that a message reached.
 type Server struct {
@@ -148,6 +169,8 @@ type Session interface {
 	SetLevel(mcp.LoggingLevel, slog.Level)
 	// OnEnd calls a func once the session has ended.
 	OnEnd(func())
+	// End ends the session. It may wait for what is being written.
+	End()
 }
 
 // Notifier sends notifications to a client, with params that encoding/json can encode.
@@ -180,10 +203,11 @@ func (i *Info) InSession(s Session) {
 	}
 }
 
-// Owner is who a session belongs to: a user and a client.
+// Owner is who a session belongs to: a user, a client, and the actor of a delegated token.
 type Owner struct {
 	User
 	Client string
+	Actor  access.Actor
 }
 
 // OwnerOf returns the owner of the sessions that a principal opens.
@@ -191,7 +215,7 @@ func OwnerOf(p access.Principal) Owner {
 	if p.Anonymous() {
 		return Owner{}
 	}
-	return Owner{UserOf(p), p.ClientID()}
+	return Owner{UserOf(p), p.ClientID(), p.Actor}
 }
 
 // Decision notes whether a message has been decided. Its Release is that of a [Conn].
@@ -262,8 +286,9 @@ func (i *Info) identify(id identity.Identity) {
 func (i *Info) ForTask(n Notifier) *Info {
 	return &Info{ID: i.ID, Started: i.Started, ClientItself: i.ClientItself, Expires: i.Expires,
 		HTTP: i.HTTP.kept(), Catalog: i.Catalog, Credential: i.Credential.Fork(),
-		Principal: i.Principal, Permissions: i.Permissions, Server: i.Server, Version: i.Version,
-		Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID, Target: i.Target}
+		Principal: i.Principal, Permissions: i.Permissions, Userless: i.Userless, Server: i.Server,
+		Version: i.Version, Notifier: n, Inputs: i.Inputs, TraceID: i.TraceID, SpanID: i.SpanID,
+		Target: i.Target}
 }
 
 // RunsHandler reports whether messages of a method run a handler, which may read the caller's
@@ -279,10 +304,11 @@ func RunsHandler(method string) bool {
 // Mask returns a masker that also masks the secrets of the message.
 func (i *Info) Mask(m redact.Masker) redact.Masker { return i.Credential.Mask(m) }
 
-// Expired reports whether the credential has ended since it was verified.
+// Expired reports whether the credential has ended since it was verified, or the client was
+// blocked: nothing of the message leaves any more.
 func (i *Info) Expired() bool {
 	return !i.Expires.IsZero() && !time.Now().Before(i.Expires) ||
-		Standing(i.standing.Load()) == Withdrawn
+		Standing(i.standing.Load()) >= Withdrawn
 }
 
 // Silent reports whether nothing may be sent to the client at present.

@@ -72,16 +72,16 @@ func TestCallerIsTheOneThatAHandlerRunsFor(t *testing.T) {
 	if p, ok := Caller(t.Context()); ok || !p.IsZero() || From(t.Context()) != nil {
 		t.Errorf("outside of a call: %+v", p)
 	}
-	info := &Info{Principal: access.Principal{Subject: "ada", Role: "Member"}}
+	info := &Info{Principal: access.Principal{Subject: "ada", Roles: []string{"Member"}}}
 	message := With(t.Context(), info)
-	if p, ok := Caller(message); !ok || p.Role != "Member" || From(message) != info {
+	if p, ok := Caller(message); !ok || p.Roles[0] != "Member" || From(message) != info {
 		t.Errorf("of a message: %+v", p)
 	}
-	now := access.Principal{Subject: "ada", Role: "Viewer"}
-	if p, ok := Caller(ForHandler(message, info, &now)); !ok || p.Role != "Viewer" {
+	now := access.Principal{Subject: "ada", Roles: []string{"Viewer"}}
+	if p, ok := Caller(ForHandler(message, info, &now)); !ok || p.Roles[0] != "Viewer" {
 		t.Errorf("of a handler: %+v", p)
 	}
-	if info.Principal.Role != "Member" {
+	if info.Principal.Roles[0] != "Member" {
 		t.Error("the facts have changed")
 	}
 }

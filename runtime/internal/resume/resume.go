@@ -1,6 +1,6 @@
 // Package resume keeps the events of the streams of sessions, so that a client whose connection has
-// dropped gets what it has missed. A session belongs to one user and client, which the transport
-// checks before it reads an event.
+// dropped gets what it has missed. A session belongs to one owner, whom the transport checks
+// before it reads an event.
 package resume
 
 import (

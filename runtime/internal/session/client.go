@@ -88,7 +88,7 @@ func (s *Session) Asked(ctx context.Context, c *upstream.Call, method string,
 	}
 	result, err := s.ask(ctx, x, method, params)
 	if x != nil && input != nil && x.Message.Expired() {
-		return nil, x.deny(wire.Expired())
+		return nil, x.deny(wire.Ended(x.Message.Info))
 	}
 	if x != nil && input != nil && (err == nil || s.questionsEnded() == nil) {
 		// go-sdk runs an adopted handler again by itself.

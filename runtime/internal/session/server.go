@@ -199,14 +199,18 @@ func (s *Server) forget(session *Session) {
 	delete(s.open, session)
 }
 
-// userID identifies a user and client to handlers of go-sdk's. It is never empty, since go-sdk
-// binds nothing to an empty one. The lengths keep any two callers apart.
+// userID identifies an owner to handlers of go-sdk's. It is never empty, since go-sdk binds nothing
+// to an empty one. The lengths keep any two owners apart.
 func userID(o request.Owner) string {
 	if o == (request.Owner{}) {
 		return "anonymous"
 	}
-	return fmt.Sprintf("principal %d:%s%d:%s%d:%s",
+	id := fmt.Sprintf("principal %d:%s%d:%s%d:%s",
 		len(o.Issuer), o.Issuer, len(o.Subject), o.Subject, len(o.Client), o.Client)
+	if a := o.Actor; a.Subject != "" {
+		id += fmt.Sprintf(" by %d:%s%d:%s", len(a.Issuer), a.Issuer, len(a.Subject), a.Subject)
+	}
+	return id
 }
 
 // Connect returns the session of a client on its own connection, before its handshake.

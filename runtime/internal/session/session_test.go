@@ -87,7 +87,8 @@ func TestSessionsAreFoundByTheirOwnersUntilTheyEnd(t *testing.T) {
 		s := opened(t, table, ada)
 		defer server.Guard.Pool.Close()
 		for owner, want := range map[request.Owner]*Session{ada: s, mel: nil,
-			{User: ada.User, Client: "other"}: nil, {}: nil} {
+			{User: ada.User, Client: "other"}: nil, {}: nil,
+			{User: ada.User, Client: "ide", Actor: access.Actor{Subject: "agent"}}: nil} {
 			if got := table.Find(s.ID(), owner); got != want {
 				t.Errorf("%+v finds %p", owner, got)
 			}

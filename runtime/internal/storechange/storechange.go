@@ -1,4 +1,5 @@
-// Package storechange has the changes that a store sends to the catalogs and grants in it.
+// Package storechange has the changes that a store sends to the catalogs, grants and
+// boundaries in it.
 package storechange
 
 // Kind is the kind of a [Change].
@@ -21,6 +22,8 @@ const (
 	Audit   Kind = "audit"   // the oldest events were pruned
 	Grant   Kind = "grant"   // to a client, or a request for one that was approved
 	Request Kind = "request" // for a grant: a new one, or one that was denied
+	// Boundary is that of a client or an actor.
+	Boundary Kind = "boundary"
 )
 
 // Change contains the kind of a created, updated or deleted item, without its id or its new

@@ -530,7 +530,7 @@ func TestChangeOfARequestIsMadeOrUndone(t *testing.T) {
 				}
 			}
 			_, extra, err := a.Create(gone, task.Record{Owner: ada}, time.Hour)
-			for _, err := range []error{err, a.Cancel(gone, toCancel), a.Cancel(gone, running),
+			for _, err := range []error{err, a.Cancel(gone, toCancel, ErrCancelled), a.Cancel(gone, running, ErrCancelled),
 				a.Answer(gone, toAnswer, answers, "", time.Time{}, start)} {
 				if err == nil || errors.Is(err, task.ErrUnknown) {
 					t.Error(err)
@@ -578,7 +578,7 @@ func TestCancelledTaskThatAsksEndsOnceAfterAnOutage(t *testing.T) {
 			s, a, b, dead := onFaulty(t)
 			id, made := create(t, a, time.Time{})
 			run, _ := a.Start(t.Context(), made, always)
-			if err := b.Cancel(t.Context(), find(t, b, id)); err != nil {
+			if err := b.Cancel(t.Context(), find(t, b, id), ErrCancelled); err != nil {
 				t.Fatal(err)
 			}
 			s.fault.Store(fault)
@@ -620,7 +620,7 @@ func TestReadsDoNotGrowWithTheNumberOfRuns(t *testing.T) {
 			t.Errorf("%d runs: %d reads and %d changes in a minute", len(runs), reads, changes)
 		}
 		for _, id := range ids[:10] {
-			if err := b.Cancel(t.Context(), find(t, b, id)); err != nil {
+			if err := b.Cancel(t.Context(), find(t, b, id), ErrCancelled); err != nil {
 				t.Error(err)
 			}
 		}
@@ -675,7 +675,7 @@ func TestChangesOfAUserThatAreMadeAgainAreBounded(t *testing.T) {
 		for range 50 {
 			_, _, _ = a.Create(t.Context(), task.Record{Owner: ada}, time.Hour)
 		}
-		if err := a.Cancel(t.Context(), made); !errors.Is(err, errDown) {
+		if err := a.Cancel(t.Context(), made, ErrCancelled); !errors.Is(err, errDown) {
 			t.Error(err)
 		}
 		time.Sleep(time.Minute)

@@ -498,18 +498,57 @@ func (r *Registry) Answer(ctx context.Context, t task.Record, answers map[string
 	return err
 }
 
-// Cancel ends a task that has not ended, and its run.
-func (r *Registry) Cancel(ctx context.Context, t task.Record) error {
+// CancelWaiting cancels the tasks of some owners that wait for input, for a reason. Those that run
+// end with the contexts of their runs.
+func (r *Registry) CancelWaiting(ctx context.Context, why error,
+	of func(context.Context, task.Owner) (bool, error)) error {
+	owners, err := r.owners(ctx)
+	if err != nil {
+		return err
+	}
+	found := map[task.Owner]bool{}
+	var failed []error
+	for id, owner := range owners {
+		cancels, known := found[owner]
+		if !known {
+			if cancels, err = of(ctx, owner); err != nil {
+				failed = append(failed, err)
+			}
+			found[owner] = cancels
+		}
+		if !cancels {
+			continue
+		}
+		t, err := r.get(ctx, owner, id)
+		if err == nil && t.Status == task.InputRequired {
+			err = r.Cancel(ctx, t, why)
+		}
+		if err != nil && !errors.Is(err, task.ErrUnknown) { // otherwise it has been deleted
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (r *Registry) owners(ctx context.Context) (_ map[string]task.Owner, err error) {
+	defer contain(&err)
+	ctx, cancel := context.WithTimeout(ctx, cleaning/2)
+	defer cancel()
+	return r.Store.Owners(ctx)
+}
+
+// Cancel ends a task that has not ended, and its run, for a reason.
+func (r *Registry) Cancel(ctx context.Context, t task.Record, why error) error {
 	e := &ending{Registry: r, task: t, own: rand.Text(), recorded: true,
 		when: func(*task.Record) bool { return false }}
-	err := r.cancel(ctx, t, e)
+	err := r.cancel(ctx, t, why, e)
 	if unsure(err) {
-		r.repeat(t, func(ctx context.Context, _ bool) bool { return !unsure(r.cancel(ctx, t, e)) })
+		r.repeat(t, func(ctx context.Context, _ bool) bool { return !unsure(r.cancel(ctx, t, why, e)) })
 	}
 	return err
 }
 
-func (r *Registry) cancel(ctx context.Context, t task.Record, e *ending) error {
+func (r *Registry) cancel(ctx context.Context, t task.Record, why error, e *ending) error {
 	_, err := r.change(ctx, t, func(t *task.Record) error {
 		if t.Status.Ended() {
 			return nil
@@ -518,7 +557,7 @@ func (r *Registry) cancel(ctx context.Context, t task.Record, e *ending) error {
 		if wake(t); run == "" {
 			run, t.Lease = e.own, leaseFrom(0) // nothing else records the end
 		}
-		end(t, task.Cancelled, ErrCancelled.Error(), nil)
+		end(t, task.Cancelled, why.Error(), nil)
 		t.Run = run
 		return nil
 	})
@@ -526,7 +565,7 @@ func (r *Registry) cancel(ctx context.Context, t task.Record, e *ending) error {
 		return err
 	}
 	if run := r.running(t.ID); run != nil {
-		run.cancel(ErrCancelled)
+		run.cancel(why)
 		return nil
 	}
 	return e.again(ctx)

@@ -106,6 +106,62 @@ func TestRunKeepsItsTaskAliveForAllReplicas(t *testing.T) {
 	})
 }
 
+// Each replica cancels the waiting tasks of blocked owners, and one of them records the end.
+func TestWaitingTasksOfSomeOwnersAreCancelledOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := task.NewMemory()
+		a, deadA := replica(t, s)
+		b, deadB := replica(t, s)
+		waiting := func(client string) task.Owner {
+			o := task.Owner{Subject: "ada", Client: client}
+			_, made, err := a.Create(t.Context(), task.Record{Owner: o, Tool: "slow"}, time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, _ := a.Start(t.Context(), made, always)
+			defer run.Release()
+			if err := run.End(t.Context(), Outcome{Status: task.InputRequired,
+				Requests: map[string]json.RawMessage{"who": json.RawMessage(`{}`)}}); err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		blocked, failing := waiting("blocked"), waiting("failing")
+		waiting("other")
+		_, made := create(t, a, time.Time{})
+		run, _ := a.Start(t.Context(), made, always)
+		defer run.Release()
+		why, fault := errors.New("blocked"), errors.New("no answer")
+		var wg sync.WaitGroup
+		for _, r := range []*Registry{a, b} {
+			wg.Go(func() {
+				err := r.CancelWaiting(t.Context(), why, func(_ context.Context, o task.Owner) (bool, error) {
+					if o == failing {
+						return false, fault
+					}
+					return o == blocked || o == ada, nil
+				})
+				if !errors.Is(err, fault) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if run.Why() != nil || deadA.Load()+deadB.Load() != 1 {
+			t.Errorf("the run ended for %v; %d and %d ends", run.Why(), deadA.Load(), deadB.Load())
+		}
+		owners, err := s.Owners(t.Context())
+		if err != nil || len(owners) != 3 {
+			t.Errorf("%v wait or run, %v", owners, err)
+		}
+		for _, o := range owners {
+			if o == blocked {
+				t.Error("a task of the blocked owner waits")
+			}
+		}
+	})
+}
+
 func TestTaskOfADeadReplicaFailsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := task.NewMemory()
@@ -144,7 +200,7 @@ func TestRunEndsWithItsAuthority(t *testing.T) {
 			want: ErrAuthority},
 		"the time to live": {want: ErrExpired},
 		"another replica cancels": {do: func(t *testing.T, other *Registry, id string) {
-			if err := other.Cancel(t.Context(), find(t, other, id)); err != nil {
+			if err := other.Cancel(t.Context(), find(t, other, id), ErrCancelled); err != nil {
 				t.Error(err)
 			}
 		}, want: ErrCancelled},
@@ -349,7 +405,7 @@ func TestTasksInMemoryAreBounded(t *testing.T) {
 func TestRunOfACancelledTaskDoesNotStart(t *testing.T) {
 	a, _ := replica(t, task.NewMemory())
 	_, made := create(t, a, time.Time{})
-	if err := a.Cancel(t.Context(), made); err != nil {
+	if err := a.Cancel(t.Context(), made, ErrCancelled); err != nil {
 		t.Fatal(err)
 	}
 	run, ctx := a.Start(t.Context(), made, always)
@@ -464,27 +520,27 @@ func TestEachTaskHasOneEnd(t *testing.T) {
 		"it waits and is cancelled": {func(t *testing.T, a, b *Registry, id string, made task.Record) {
 			run, _ := a.Start(t.Context(), made, always)
 			if err := errors.Join(run.End(t.Context(), asks),
-				b.Cancel(t.Context(), find(t, b, id))); err != nil {
+				b.Cancel(t.Context(), find(t, b, id), ErrCancelled)); err != nil {
 				t.Error(err)
 			}
 		}, 0, 1, task.Cancelled},
 		"it is cancelled and asks": {func(t *testing.T, a, b *Registry, id string, made task.Record) {
 			run, _ := a.Start(t.Context(), made, always)
-			if err := errors.Join(b.Cancel(t.Context(), find(t, b, id)),
+			if err := errors.Join(b.Cancel(t.Context(), find(t, b, id), ErrCancelled),
 				run.End(t.Context(), asks)); err != nil {
 				t.Error(err)
 			}
 		}, 0, 1, task.Cancelled},
 		"it is cancelled and ends": {func(t *testing.T, a, b *Registry, id string, made task.Record) {
 			run, _ := a.Start(t.Context(), made, always)
-			if err := errors.Join(b.Cancel(t.Context(), find(t, b, id)),
+			if err := errors.Join(b.Cancel(t.Context(), find(t, b, id), ErrCancelled),
 				run.End(t.Context(), Outcome{Status: task.Completed})); err != nil {
 				t.Error(err)
 			}
 		}, 0, 0, task.Cancelled},
 		"it is cancelled and its replica dies": {func(t *testing.T, _, b *Registry, id string,
 			_ task.Record) {
-			if err := b.Cancel(t.Context(), find(t, b, id)); err != nil {
+			if err := b.Cancel(t.Context(), find(t, b, id), ErrCancelled); err != nil {
 				t.Error(err)
 			}
 		}, lease + cleaning, 1, task.Cancelled},

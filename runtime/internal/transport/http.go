@@ -37,7 +37,7 @@ type Config struct {
 	Sessions                     *session.Server
 	Guard                        *guard.Guard
 	Authenticator                *principal.Authenticator
-	Host                         *principal.Host
+	Rights                       principal.Rights
 	Observer                     *guard.Observer
 	Active                       *worker.Group
 	Ready                        *Readiness
@@ -144,7 +144,7 @@ func (h *Handler) steps() []step {
 		// The version decides whether the message has a session, and its own checks.
 		// TestScenarios/fault-versions
 		h.checkVersion,
-		// A session belongs to one user and client. TestScenarios/sessions-foreign
+		// A session belongs to one user, client and actor. TestScenarios/sessions-foreign
 		h.findSession,
 		h.describeClient,
 	}

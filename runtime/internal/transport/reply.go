@@ -224,13 +224,15 @@ func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 		return false
 	}
 	if r.info.Expired() { // while an event was waiting for the client
-		text, status = wire.ErrorResponse(r.id, wire.Expired()), http.StatusOK
+		text, status = wire.ErrorResponse(r.id, wire.Ended(r.info)), http.StatusOK
 	}
 	if asStream {
 		_ = r.begin() // an error shows with the next write
 	}
 	r.over = true
-	if r.begun {
+	if r.begun && r.info.Blocked() {
+		return false // the stream ends
+	} else if r.begun {
 		// A copy: a client may resume the stream, and the text's memory may be far larger than it.
 		_ = r.stream.send(bytes.Clone(text)) // the client may be gone
 		return false

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/internal/credential"
 	"github.com/mcpgen/mcpgen/runtime/internal/guard"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -241,8 +242,12 @@ func (l *lines) dispatch(m wire.Checked) {
 	}
 	ctx, err := x.Begin(until, m.ID)
 	switch {
-	case errors.Is(err, session.ErrEnds): // a handler of an adopted server has closed it
+	case errors.Is(err, session.ErrEnds): // by a handler of an adopted server, or a block
 		err = wire.InvalidRequest("the session has ended: connect again")
+		if refused := l.Rights.Attach(l.ctx, info); errors.Is(refused, principal.ErrBlocked) {
+			l.Guard.Refused(l.ctx, info, m.Method, refused)
+			err = wire.Refused()
+		}
 		_ = l.Event(wire.ErrorResponse(m.ID, err))
 		return
 	case err != nil:
@@ -283,7 +288,7 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 		if x.Finish() {
 			out = wire.Text{} // a cancelled request has no response
 		}
-		if r.finish(out.JSON) == nil { // else the output may still read it
+		if r.finish(id, out.JSON) == nil { // else the output may still read it
 			out.Free()
 		}
 		if p != nil {
@@ -292,7 +297,7 @@ func (l *lines) serve(ctx context.Context, x *session.Exchange, r *lineReply, id
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 	}()
-	_ = l.Host.Attach(ctx, r.info) // the guard refuses an unknown user
+	_ = l.Rights.Attach(ctx, r.info) // the guard refuses an unknown user
 	a, err := x.Serve(ctx)
 	if err != nil && l.ctx.Err() != nil { // also if the handler has ignored the end of its context
 		err = wire.WireError(context.Canceled)
@@ -358,12 +363,15 @@ func (r *lineReply) Event(text []byte) error {
 	return r.lines.Event(text)
 }
 
-// finish writes the response, nil for none, and nothing after it.
-func (r *lineReply) finish(text []byte) error {
+// finish writes the response to an id, nil for none, and nothing after it.
+func (r *lineReply) finish(id wire.ID, text []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over = true; text == nil {
 		return nil
+	}
+	if r.info.Expired() {
+		text = wire.ErrorResponse(id, wire.Ended(r.info))
 	}
 	return r.lines.Event(text) // a broken stream ends the connection
 }

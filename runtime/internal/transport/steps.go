@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -384,16 +385,18 @@ func describe(info *request.Info, m wire.Checked, s request.Session, modern bool
 }
 
 func (h *Handler) attachHost(v *visit) bool {
-	if h.Host == nil {
+	if h.Rights.Empty() {
 		return true
 	}
 	ctx := v.r.Context()
 	if v.r.Method == http.MethodPost && !v.modern { // a call goes on when its connection has ended
 		ctx = context.WithoutCancel(ctx)
 	}
-	if h.Host.Attach(ctx, v.info) == nil {
+	err := h.Rights.Attach(ctx, v.info)
+	if err == nil {
 		return true
 	}
+	h.Guard.Refused(ctx, v.info, cmp.Or(v.message.Method, v.r.Method), err)
 	http.Error(v.w, "forbidden", http.StatusForbidden)
 	return false
 }

@@ -285,7 +285,8 @@ type resumable interface {
 // another connection takes the stream over. It keeps the request alone, to authenticate it again.
 func (h *Handler) follow(v *visit, from resumable, taken <-chan struct{},
 	end func()) (lasts func()) {
-	w, of, gone, expires := v.w, v.session, v.r.Context().Done(), v.info.Expires
+	ctx, leave := h.Rights.Enter(v.r.Context(), v.info)
+	w, of, gone, expires := v.w, v.session, ctx.Done(), v.info.Expires
 	withdrawn := make(chan struct{})
 	withdraw := sync.OnceFunc(func() { close(withdrawn) })
 	stop := h.watch(v.r, v.info, func(s request.Standing, now *request.Info) {
@@ -296,6 +297,7 @@ func (h *Handler) follow(v *visit, from resumable, taken <-chan struct{},
 	return func() {
 		defer end()
 		defer stop()
+		defer leave()
 		var expired <-chan time.Time
 		if !expires.IsZero() {
 			timer := time.NewTimer(time.Until(expires))
@@ -470,13 +472,13 @@ func (w *watcher) decide(r *http.Request) (request.Standing, *request.Info) {
 		w.Authenticator.Refusal(r, "", err) // which logs at most one line a minute
 		return request.Undecided, nil
 	}
-	id.Principal = w.Host.WithUser(id.Principal, id.ClientItself)
+	id.Principal = w.Rights.Host.WithUser(id.Principal, id.ClientItself)
 	same := discovery.SameCaller(id.Principal, w.caller)
 	if same && w.standing == request.Valid {
 		return request.Valid, nil
 	}
 	now := request.NewHTTP(r, id)
-	if w.Host.Attach(r.Context(), now) != nil ||
+	if w.Rights.Attach(r.Context(), now) != nil ||
 		request.OwnerOf(now.Principal) != request.OwnerOf(w.caller) {
 		return request.Withdrawn, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/redact"
 )
 
@@ -98,6 +99,14 @@ func DuplicateID(id string) error {
 		strings.Trim(id, `"`))
 }
 
+// Ended is the error of a message that is [request.Info.Expired].
+func Ended(info *request.Info) error {
+	if info.Blocked() {
+		return Refused()
+	}
+	return Expired()
+}
+
 // Expired is the error for a credential that ended.
 func Expired() error { return newError(jsonrpc.CodeInvalidRequest, "the credential has expired") }
 
@@ -106,8 +115,9 @@ func Forbidden(kind access.Kind, name string, d access.Decision) error {
 	return newError(codeForbidden, "403 Forbidden: %s %q %s", kind, name, d.Missing())
 }
 
-// UnknownUserError refuses a caller without a user of the host, if Options.Anonymous is not set.
-func UnknownUserError() error { return newError(codeForbidden, "403 Forbidden") }
+// Refused refuses a caller whose client is blocked, or who has no user of the host if
+// Options.Anonymous is not set.
+func Refused() error { return newError(codeForbidden, "403 Forbidden") }
 
 // TooManyListeners refuses a request that listens, by the status that [request.Conn] reports.
 func TooManyListeners(status int) error {

@@ -29,7 +29,7 @@ func TestErrorsThatClientsRead(t *testing.T) {
 		{InvalidParams("%v", errors.New("50%")), `{"code":-32602,"message":"50%"}`},
 		{InternalError(), `{"code":-32603,"message":"internal error"}`},
 		{Expired(), `{"code":-32600,"message":"the credential has expired"}`},
-		{UnknownUserError(), `{"code":403,"message":"403 Forbidden"}`},
+		{Refused(), `{"code":403,"message":"403 Forbidden"}`},
 		{TooManyListeners(429),
 			`{"code":429,"message":"too many sessions and subscriptions of this caller: end one, or try again later"}`},
 		{TooManyListeners(503),

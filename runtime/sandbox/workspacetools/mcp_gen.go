@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -24,11 +24,11 @@ const (
 func Toolset(service *Service) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/runtime/sandbox/workspacetools",
-		Manifest: "sha256:9b9faf5389766ff10b7e148b51262bbb236bc13a7fa33b40e70953f65827a670",
+		Manifest: "sha256:af0036c7f7f6bda193ce71179dc9d583857d308539791ce40b8aaeeb84b7bacc",
 		Server:   toolset.ServerInfo{Name: "workspace", Title: "Workspace"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission()},
+				{Tool: ToolClearWorkspace, Authenticated: true, Permission: access.NoPermission(), Facts: "private,untrusted"},
 			},
 		},
 		Receivers: []any{service},

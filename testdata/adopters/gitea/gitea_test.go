@@ -145,7 +145,7 @@ func forge(t *testing.T) (fake *upstream, f *Forge, url string) {
 	f = &Forge{URL: ts.URL, Version: "1.24.0"}
 	verify := func(_ context.Context, token string) (identity.Identity, error) {
 		secret := "gitea-" + token
-		return identity.Identity{Principal: access.Principal{Subject: token, Role: token},
+		return identity.Identity{Principal: access.Principal{Subject: token, Roles: []string{token}},
 			Value: identity.NewValue(Token(secret), secret)}, nil
 	}
 	server, err := runtime.New(runtime.Options{Identity: identity.Bearer(verify),

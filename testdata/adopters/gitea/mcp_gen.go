@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -43,51 +43,43 @@ const (
 	ToolWhoami             = "whoami"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package gitea; mcpForge handles the calls.
 func Toolset(mcpForge *Forge) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/gitea",
-		Manifest: "sha256:4ef39c9565d45006f74983114808cd8def59a71016d2297a1747627e47dc870f",
+		Manifest: "sha256:96715c8a168da5f4187494262d1fe123895529d0b76773ad71e7fc24aa7c5f52",
 		Server:   toolset.ServerInfo{Name: "gitea", Title: "Gitea"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolAddComment, MinRole: member},
-				{Tool: ToolAddLabels, MinRole: member},
-				{Tool: ToolCreateIssue, MinRole: member},
-				{Tool: ToolCreateRelease, MinRole: manager},
-				{Tool: ToolDeleteRepository, MinRole: admin},
-				{Tool: ToolEditIssue, MinRole: member},
-				{Tool: ToolGetIssue, MinRole: viewer},
-				{Tool: ToolGetLanguages, MinRole: viewer},
-				{Tool: ToolGetLatestRelease, MinRole: viewer},
-				{Tool: ToolGetPullRequest, MinRole: viewer},
-				{Tool: ToolGetPullRequestDiff, MinRole: viewer},
-				{Tool: ToolGetRepository, MinRole: viewer},
-				{Tool: ToolListBranches, MinRole: viewer},
-				{Tool: ToolListComments, MinRole: viewer},
-				{Tool: ToolListIssues, MinRole: viewer},
-				{Tool: ToolListLabels, MinRole: viewer},
-				{Tool: ToolListMilestones, MinRole: viewer},
-				{Tool: ToolMergePullRequest, MinRole: manager},
-				{Tool: ToolReadFile, MinRole: viewer},
-				{Tool: ToolSearchRepositories, MinRole: viewer},
-				{Tool: ToolSetTopics, MinRole: manager},
-				{Tool: ToolWhoami, MinRole: viewer},
+				{Tool: ToolAddComment, MinRole: []string{"Member"}},
+				{Tool: ToolAddLabels, MinRole: []string{"Member"}},
+				{Tool: ToolCreateIssue, MinRole: []string{"Member"}},
+				{Tool: ToolCreateRelease, MinRole: []string{"Manager"}},
+				{Tool: ToolDeleteRepository, MinRole: []string{"Admin"}},
+				{Tool: ToolEditIssue, MinRole: []string{"Member"}},
+				{Tool: ToolGetIssue, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetLanguages, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetLatestRelease, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetPullRequest, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetPullRequestDiff, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetRepository, MinRole: []string{"Viewer"}},
+				{Tool: ToolListBranches, MinRole: []string{"Viewer"}},
+				{Tool: ToolListComments, MinRole: []string{"Viewer"}},
+				{Tool: ToolListIssues, MinRole: []string{"Viewer"}},
+				{Tool: ToolListLabels, MinRole: []string{"Viewer"}},
+				{Tool: ToolListMilestones, MinRole: []string{"Viewer"}},
+				{Tool: ToolMergePullRequest, MinRole: []string{"Manager"}},
+				{Tool: ToolReadFile, MinRole: []string{"Viewer"}},
+				{Tool: ToolSearchRepositories, MinRole: []string{"Viewer"}},
+				{Tool: ToolSetTopics, MinRole: []string{"Manager"}},
+				{Tool: ToolWhoami, MinRole: []string{"Viewer"}},
 			},
 			Values: []access.Rule{
-				{Tool: ToolMergePullRequest, Argument: "style", Value: "merge", MinRole: manager},
-				{Tool: ToolMergePullRequest, Argument: "style", Value: "rebase", MinRole: manager},
-				{Tool: ToolMergePullRequest, Argument: "style", Value: "squash", MinRole: manager},
-				{Tool: ToolMergePullRequest, Argument: "style", Value: "manually-merged", MinRole: admin},
+				{Tool: ToolMergePullRequest, Argument: "style", Value: "merge", MinRole: []string{"Manager"}},
+				{Tool: ToolMergePullRequest, Argument: "style", Value: "rebase", MinRole: []string{"Manager"}},
+				{Tool: ToolMergePullRequest, Argument: "style", Value: "squash", MinRole: []string{"Manager"}},
+				{Tool: ToolMergePullRequest, Argument: "style", Value: "manually-merged", MinRole: []string{"Admin"}},
 			},
 		},
 		Receivers: []any{mcpForge},

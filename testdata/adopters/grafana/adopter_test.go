@@ -75,7 +75,7 @@ func verify(_ context.Context, token string) (identity.Identity, error) {
 		value = "glsa_of_another"
 	}
 	return identity.Identity{
-		Principal: access.Principal{Issuer: "test", Subject: token, Role: role},
+		Principal: access.Principal{Issuer: "test", Subject: token, Roles: []string{role}},
 		Value:     identity.NewValue(identity.NewToken(value)),
 	}, nil
 }
@@ -282,7 +282,7 @@ func TestCredential(t *testing.T) {
 // TestLists compares both lists of the ported tools, as they are sent. The port has output=none.
 func TestLists(t *testing.T) {
 	s := start(t)
-	admin := access.Principal{Issuer: "test", Subject: "Admin", Role: "Admin"}
+	admin := access.Principal{Issuer: "test", Subject: "Admin", Roles: []string{"Admin"}}
 	now := listOver(t, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 		return s.server.RunIO(ctx, in, out, admin)
 	})
@@ -360,7 +360,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	caller := access.Principal{Issuer: "test", Subject: "ada", Role: "Viewer"}
+	caller := access.Principal{Issuer: "test", Subject: "ada", Roles: []string{"Viewer"}}
 	if err := server.RunStdio(context.Background(), caller); err != nil {
 		log.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -29,32 +29,24 @@ const (
 	ToolSearchNodes        = "search_nodes"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package memory; store handles the calls.
 func Toolset(store *Store) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/memory",
-		Manifest: "sha256:e4ab0d51bfca4709ea2cd6ad281ee62bb5c861a359cf78d727ae90dba2267475",
+		Manifest: "sha256:9b76491d6b41e9ad0aeed7178c009b2ff2799f5cdafdae25a3eb14182d9762ac",
 		Server:   toolset.ServerInfo{Name: "memory"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolAddObservations, MinRole: member},
-				{Tool: ToolCreateEntities, MinRole: member},
-				{Tool: ToolCreateRelations, MinRole: member},
-				{Tool: ToolDeleteEntities, MinRole: manager},
-				{Tool: ToolDeleteObservations, MinRole: manager},
-				{Tool: ToolDeleteRelations, MinRole: manager},
-				{Tool: ToolOpenNodes, MinRole: viewer},
-				{Tool: ToolReadGraph, MinRole: viewer},
-				{Tool: ToolSearchNodes, MinRole: viewer},
+				{Tool: ToolAddObservations, MinRole: []string{"Member"}},
+				{Tool: ToolCreateEntities, MinRole: []string{"Member"}},
+				{Tool: ToolCreateRelations, MinRole: []string{"Member"}},
+				{Tool: ToolDeleteEntities, MinRole: []string{"Manager"}},
+				{Tool: ToolDeleteObservations, MinRole: []string{"Manager"}},
+				{Tool: ToolDeleteRelations, MinRole: []string{"Manager"}},
+				{Tool: ToolOpenNodes, MinRole: []string{"Viewer"}},
+				{Tool: ToolReadGraph, MinRole: []string{"Viewer"}},
+				{Tool: ToolSearchNodes, MinRole: []string{"Viewer"}},
 			},
 		},
 		Receivers: []any{store},

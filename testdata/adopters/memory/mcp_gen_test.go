@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a7401c03900681725d596dd307f1ecf8",
-		Code:   "2:5ed30a6b4cb9453b3281c5faa88908db",
+		Code:   "2:d8e335dddf53d655c1198e6e091e22df",
 		Declarations: map[string][]string{
 			".": {
 				"Entity", "Graph", "Observation", "Relation", "Store.AddObservations",

@@ -61,8 +61,8 @@ func start(t *testing.T, file string) *mcp.ClientSession {
 // options have a token for each role, which is the role's name.
 func options() runtime.Options {
 	principals := map[string]access.Principal{}
-	for _, role := range access.DefaultRoles() {
-		principals[identity.HashToken(role)] = access.Principal{Subject: role, Role: role}
+	for _, role := range access.DefaultRoles()[0] {
+		principals[identity.HashToken(role)] = access.Principal{Subject: role, Roles: []string{role}}
 	}
 	return runtime.Options{Identity: identity.Static(principals),
 		Logger: slog.New(slog.DiscardHandler)}

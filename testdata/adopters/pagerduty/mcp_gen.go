@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -45,47 +45,39 @@ const (
 	ToolSnoozeIncidentWithContext          = "snooze_incident"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package pagerduty; api handles the calls.
 func Toolset(api API) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/pagerduty",
-		Manifest: "sha256:30fd009e10aeb12c1070d3d373ddae661f116b5c8efb2b907117c4a796e926e0",
+		Manifest: "sha256:0dc9674aaaada5ffc70609816855616834dd229b1a2e4ef9dd81c46a15a3ccdf",
 		Server:   toolset.ServerInfo{Name: "pagerduty", Title: "PagerDuty"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolOpenIncident, MinRole: member},
-				{Tool: ToolCreateIncidentNoteWithContext, MinRole: member},
-				{Tool: ToolCreateMaintenanceWindowWithContext, MinRole: manager},
-				{Tool: ToolDeleteMaintenanceWindowWithContext, MinRole: manager},
-				{Tool: ToolDeleteServiceWithContext, MinRole: admin},
-				{Tool: ToolGetIncidentWithContext, MinRole: viewer},
-				{Tool: ToolGetScheduleWithContext, MinRole: viewer},
-				{Tool: ToolGetServiceWithContext, MinRole: viewer},
-				{Tool: ToolGetUserWithContext, MinRole: viewer},
-				{Tool: ToolListAbilitiesWithContext, MinRole: viewer},
-				{Tool: ToolListEscalationPoliciesWithContext, MinRole: viewer},
-				{Tool: ToolListIncidentAlertsWithContext, MinRole: viewer},
-				{Tool: ToolListIncidentNotesWithContext, MinRole: viewer},
-				{Tool: ToolListIncidentsWithContext, MinRole: viewer},
-				{Tool: ToolListOnCallsWithContext, MinRole: viewer},
-				{Tool: ToolListPrioritiesWithContext, MinRole: viewer},
-				{Tool: ToolListSchedulesWithContext, MinRole: viewer},
-				{Tool: ToolListServicesWithContext, MinRole: viewer},
-				{Tool: ToolListTeamsWithContext, MinRole: viewer},
-				{Tool: ToolListUsersWithContext, MinRole: viewer},
-				{Tool: ToolManageIncidentsWithContext, MinRole: member},
-				{Tool: ToolMergeIncidentsWithContext, MinRole: member},
-				{Tool: ToolRemoveUserFromTeamWithContext, MinRole: manager},
-				{Tool: ToolSnoozeIncidentWithContext, MinRole: member},
+				{Tool: ToolOpenIncident, MinRole: []string{"Member"}},
+				{Tool: ToolCreateIncidentNoteWithContext, MinRole: []string{"Member"}},
+				{Tool: ToolCreateMaintenanceWindowWithContext, MinRole: []string{"Manager"}},
+				{Tool: ToolDeleteMaintenanceWindowWithContext, MinRole: []string{"Manager"}},
+				{Tool: ToolDeleteServiceWithContext, MinRole: []string{"Admin"}},
+				{Tool: ToolGetIncidentWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetScheduleWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetServiceWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolGetUserWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListAbilitiesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListEscalationPoliciesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListIncidentAlertsWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListIncidentNotesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListIncidentsWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListOnCallsWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListPrioritiesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListSchedulesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListServicesWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListTeamsWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolListUsersWithContext, MinRole: []string{"Viewer"}},
+				{Tool: ToolManageIncidentsWithContext, MinRole: []string{"Member"}},
+				{Tool: ToolMergeIncidentsWithContext, MinRole: []string{"Member"}},
+				{Tool: ToolRemoveUserFromTeamWithContext, MinRole: []string{"Manager"}},
+				{Tool: ToolSnoozeIncidentWithContext, MinRole: []string{"Member"}},
 			},
 		},
 		Receivers: []any{api},

@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:b1c9b63d845dc6b22d9aab371e588679",
-		Code:   "2:bd5a7fd9f5d32126f4f639db2755964a",
+		Code:   "2:99b76ea48aadd824d7e2fe363b4fccc0",
 		Declarations: map[string][]string{
 			".": {
 				"API.CreateIncidentNoteWithContext", "API.CreateMaintenanceWindowWithContext",

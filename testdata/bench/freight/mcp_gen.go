@@ -13,31 +13,23 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
 	ToolBook = "book"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package freight.
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/bench/freight",
-		Manifest: "sha256:c3e5027c4c786f5a2d7e3c6608183fbb8c898cd72765bc59899d1a239f27c107",
+		Manifest: "sha256:c44ed8e4529f674d4845b837c437d6b697617836af0d9de7c492c2a887d2dbff",
 		Server:   toolset.ServerInfo{Name: "freight", Version: "1.0.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolBook, MinRole: member},
+				{Tool: ToolBook, MinRole: []string{"Member"}},
 			},
 		},
 		Quiet:   true,

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
-		Code:   "2:7b39579d562e9afd9a5ccea4cad58648",
+		Code:   "2:fbc2bbb0c18db584dd7a92f491608986",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},

@@ -202,8 +202,8 @@ func newTask(server *runtime.Server, url string) (string, error) {
 }
 
 var principals = map[string]access.Principal{
-	"viewer": {Issuer: "test", Subject: "viewer", Role: "Viewer"},
-	"admin":  {Issuer: "test", Subject: "admin", Role: "Admin"},
+	"viewer": {Issuer: "test", Subject: "viewer", Roles: []string{"Viewer"}},
+	"admin":  {Issuer: "test", Subject: "admin", Roles: []string{"Admin"}},
 }
 
 // newServer makes a server that records and logs each refusal, as servers do by default. Only
@@ -242,17 +242,17 @@ func newServer(folder string, change func(*runtime.Options), hidden []string) (*
 	slices.SortFunc(set.Tools, func(a, b toolset.Tool) int {
 		return strings.Compare(a.Name, b.Name)
 	})
-	highest := access.Role(len(set.Table.Roles))
+	lowest, highest := []string{access.Lowest}, []string{access.Highest}
 	for _, t := range set.Tools {
 		rule := access.Rule{Tool: t.Name, MinRole: highest}
 		if t.Name == "visible" || t.Name == "manage" {
-			rule.MinRole = 1
+			rule.MinRole = lowest
 		}
 		set.Table.Rules = append(set.Table.Rules, rule)
 	}
 	for i, verb := range verbs { // the last one is hidden
 		set.Table.Values = append(set.Table.Values, access.Rule{Tool: "manage", Argument: "verb",
-			Value: verb, MinRole: []access.Role{1, highest}[i]})
+			Value: verb, MinRole: [][]string{lowest, highest}[i]})
 	}
 	set.Prompts = []toolset.Prompt{{Name: prompts[0],
 		Arguments: []toolset.Argument{{Name: "id", Values: []string{"ada"}}},

@@ -25,7 +25,9 @@ type Value struct {
 	Type      *types.TypeName
 	Argument  string // at which the rule is
 	Text      string
-	Need      model.Access // roles, scopes and authenticated of the rule
+	Need      model.Access // roles and authenticated of the rule
+	Scopes    []string     // of scopes= of the rule
+	AnyScope  []string     // of anyscope= of the rule
 	Handler   string       // with the rule
 	Directive *directive.Directive
 }
@@ -33,11 +35,14 @@ type Value struct {
 // Written is the rule as its author has written it, as in minrole=Admin.
 func (v Value) Written() string {
 	var keys []string
-	if v.Need.MinRole != "" {
-		keys = append(keys, "minrole="+v.Need.MinRole)
+	if len(v.Need.MinRole) > 0 {
+		keys = append(keys, "minrole="+strings.Join(v.Need.MinRole, ","))
 	}
-	if len(v.Need.Scopes) > 0 {
-		keys = append(keys, "scopes="+strings.Join(v.Need.Scopes, ","))
+	if len(v.Scopes) > 0 {
+		keys = append(keys, "scopes="+strings.Join(v.Scopes, ","))
+	}
+	if len(v.AnyScope) > 0 {
+		keys = append(keys, "anyscope="+strings.Join(v.AnyScope, ","))
 	}
 	if v.Need.Authenticated {
 		keys = append(keys, "authenticated")
@@ -87,7 +92,8 @@ func Of(decls []*annotated.Decl, w *schema.Walker) (values []Value) {
 			for _, value := range found.Chain {
 				values = append(values, Value{Type: name, Argument: found.Subject.Text,
 					Text: value.Text, Handler: d.String(), Directive: found,
-					Need: model.Access{MinRole: found.Text("minrole"), Scopes: found.List("scopes"),
+					Scopes: found.List("scopes"), AnyScope: found.List("anyscope"),
+					Need: model.Access{MinRole: found.List("minrole"),
 						Authenticated: found.Has("authenticated")}})
 			}
 		}

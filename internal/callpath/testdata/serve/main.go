@@ -47,7 +47,7 @@ func CountWords(ctx context.Context, text string) (int, error) {
 
 func main() {
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	member := access.Principal{Issuer: "callpath", Subject: "mel", Role: "Member"}
+	member := access.Principal{Issuer: "callpath", Subject: "mel", Roles: []string{"Member"}}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{identity.HashToken(token): member}),
 		Audit:    runtime.AuditOptions{Sink: audit.Slog(logger)},

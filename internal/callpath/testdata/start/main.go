@@ -41,7 +41,7 @@ func main() {
 	}
 	o := runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("a token that is long enough"): {Subject: "ada", User: "ada", Role: "Member"}}),
+			identity.HashToken("a token that is long enough"): {Subject: "ada", User: "ada", Roles: []string{"Member"}}}),
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	g := toolset.Generated{Package: "example.com/start", Server: toolset.ServerInfo{Name: "start"},
@@ -50,7 +50,7 @@ func main() {
 		add(&g, kind, i)
 	}
 	if kind == "permissions" {
-		o.Capabilities = host{}
+		o.Host.Source = host{}
 	}
 	if kind == "adopted" {
 		err = adopt(o, g)
@@ -78,7 +78,7 @@ func adopt(o runtime.Options, g toolset.Generated) error {
 
 func add(g *toolset.Generated, kind string, i int) {
 	// The rules of neighbours differ, so that nothing is decided by equality.
-	rule := access.Rule{MinRole: access.Role(1 + i%4)}
+	rule := access.Rule{MinRole: access.DefaultRoles()[0][i%4 : i%4+1]}
 	switch name := fmt.Sprintf("item_%05d", i); kind {
 	case "prompts":
 		rule.Prompt = name
@@ -105,7 +105,7 @@ func add(g *toolset.Generated, kind string, i int) {
 		case "values":
 			for _, value := range []string{"x", "y"} {
 				g.Table.Values = append(g.Table.Values, access.Rule{Tool: name, Argument: "a",
-					Value: value, MinRole: 4})
+					Value: value, MinRole: []string{"Admin"}})
 			}
 		case "scopes":
 			rule.Scopes = []string{name}

@@ -1,6 +1,6 @@
 // Package api provides the HTTP API of administrators: tool catalogs and their entries,
-// organisations, teams and their members, switched off tools, grants, and the audit trail. Its
-// OpenAPI document is generated from the handlers and served at [PathOpenAPI].
+// organisations, teams and their members, switched off tools, grants, boundaries of clients, and
+// the audit trail. Its OpenAPI document is generated from the handlers and served at [PathOpenAPI].
 //
 // Package authority decides on each request before the API reads the rest of it. If the caller
 // does not belong to an organisation or a team, the API responds as if it did not exist.
@@ -18,8 +18,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api/internal/problem"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/clients"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -35,6 +37,8 @@ type Options struct {
 	// Exports counts the running exports of the audit trail. Give the console the same value, so
 	// that one limit holds for both. Nil is the API's own.
 	Exports *front.Exports
+	// Clients administer the server; see admin.Options.Clients.
+	Clients []boundary.Party
 	// Logger receives internal errors. Nil is slog.Default().
 	Logger *slog.Logger
 }
@@ -47,6 +51,7 @@ type API struct {
 	audit     audit.Sink
 	grants    grant.Registry // nil without grants
 	exports   *front.Exports
+	clients   *clients.Clients
 	log       *slog.Logger
 	problems  problem.Writer
 	patience  time.Duration // for a body
@@ -65,6 +70,7 @@ func New(server runtime.Administered, s *store.Store, a *authority.Authority,
 	api := &API{
 		server: server, store: s, authority: a, audit: o.Audit, grants: o.Grants,
 		exports:  cmp.Or(o.Exports, front.NewExports()),
+		clients:  clients.New(server, s, o.Clients),
 		log:      slog.New(server.Masker().Handler(o.Logger.Handler())),
 		patience: front.Patience, mux: http.NewServeMux(),
 	}
@@ -97,6 +103,11 @@ func (a *API) routes() {
 	if spaces := a.server.Workspaces(); spaces != nil {
 		a.workspaces(spaces)
 	}
+	if a.clients.Kept() {
+		a.boundaries()
+		a.clientsOfAll()
+	}
+	a.suggestions()
 	a.trail()
 	a.documents()
 }

@@ -37,7 +37,7 @@ func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*
 func (r *request) by() audit.Event {
 	return audit.Event{
 		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject,
-		Client: r.caller.ClientID(), Role: r.caller.Role,
+		Client: r.caller.ClientID(), Roles: r.caller.Roles,
 		Arguments: input.Arguments(r.body),
 	}
 }

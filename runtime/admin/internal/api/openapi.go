@@ -34,8 +34,8 @@ func (a *API) config() huma.Config {
 			Info: &huma.Info{
 				Title: "MCP server administration", Version: Version,
 				Description: "Tool catalogs and their entries, organizations, teams and their members, " +
-					"switches of tools, grants on resources and requests for them, workspaces of " +
-					"clients, and the audit trail.",
+					"switches of tools, grants on resources and requests for them, boundaries and " +
+					"workspaces of clients, and the audit trail.",
 			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),

@@ -2,10 +2,13 @@ package api_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -14,8 +17,15 @@ import (
 // another tenant, and root, an admin of the server.
 var callers = append([]string{"", "forged"}, people...)
 
-// rows say what each caller gets for each operation on what is acme's, in the order of callers. %d
-// in a body is another number each time.
+// bounds are the boundaries of agents.
+var bounds = map[string]boundary.Boundary{
+	"bounded":  {Roles: []string{"*"}, Items: []string{"*"}},
+	"readonly": {Roles: []string{"*"}, Items: []string{"*"}, ReadOnly: true},
+	"ended":    {Roles: []string{"*"}, Items: []string{"*"}, Until: time.Unix(1, 0)},
+}
+
+// rows say what each caller gets for each operation on what is acme's, in the order of callers.
+// Agents get the same as a member. %d in a body is another number each time.
 var rows = map[string]struct{ body, want string }{
 	// Columns: nobody forged stranger member lead admin owner orglead lablead rival root.
 	"whoami":             {"", "401 401 200 200 200 200 200 200 200 200 200"},
@@ -95,6 +105,16 @@ var rows = map[string]struct{ body, want string }{
 	"update-tool-switch": {`{"enabled":true}`,
 		"401 401 403 403 403 403 403 403 403 403 200"},
 
+	"list-boundaries": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"create-boundary": {`{"issuer":"","client":"new %d","roles":["Member"],"items":"*"}`,
+		"401 401 403 403 403 403 403 403 403 403 201"},
+	"get-boundary": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"update-boundary": {`{"blocked":true}`,
+		"401 401 403 403 403 403 403 403 403 403 200"},
+	"delete-boundary":  {"", "401 401 403 403 403 403 403 403 403 403 204"},
+	"list-clients":     {"", "401 401 403 403 403 403 403 403 403 403 200"},
+	"suggest-boundary": {"", "401 401 403 403 403 403 403 403 403 403 200"},
+
 	// What may be done on the machine is for admins of the server, also if another user owns an
 	// organisation.
 	"list-grants": {"", "401 401 403 403 403 403 403 403 403 403 200"},
@@ -119,6 +139,11 @@ var rows = map[string]struct{ body, want string }{
 
 func TestEveryRouteRespondsToEveryKindOfCallerAsInTheTable(t *testing.T) {
 	keepers(t, func(t *testing.T, w *world) {
+		w.joinAgents()
+		for name, b := range bounds {
+			must(w.CreateBound(t.Context(), boundary.Party{Issuer: issuer, Client: name + "'s client"}, b,
+				setup))
+		}
 		all := w.operations()
 		if len(all) != len(rows) {
 			t.Errorf("the API has %d operations, the table %d", len(all), len(rows))
@@ -133,7 +158,10 @@ func TestEveryRouteRespondsToEveryKindOfCallerAsInTheTable(t *testing.T) {
 			if len(want) != len(callers) {
 				t.Fatalf("%s: the row has %d columns, not %d", op.id, len(want), len(callers))
 			}
-			for i, who := range callers {
+			for i, who := range slices.Concat(callers, agents) {
+				if i >= len(callers) {
+					i = slices.Index(callers, "member")
+				}
 				w.n++
 				body := strings.NewReplacer("%d", fmt.Sprint(w.n), "ORG",
 					fmt.Sprint(w.acme.ID)).Replace(row.body)
@@ -182,13 +210,13 @@ func (w *world) wellRecorded(t *testing.T, op operation, who string, got reply) 
 	for _, e := range changes {
 		if e.Type != audit.Changed || e.Status != audit.Success || e.Issuer != issuer ||
 			e.Principal != who || e.Client != who+"'s client" || e.RequestID == "" ||
-			e.Role == "" || e.Action == "" || e.Object == "" ||
+			e.Roles == nil || e.Action == "" || e.Object == "" ||
 			(len(e.Arguments) > 0) != (op.method != "DELETE") {
 			t.Errorf("%s as %q: recorded as %+v", op.id, who, e)
 		}
 	}
-	if trail := strings.HasSuffix(op.id, "-audit-events") && op.method == "GET" &&
-		got.status == 200; len(reads) > 1 || trail != (len(reads) == 1) {
+	if trail := (strings.HasSuffix(op.id, "-audit-events") || op.id == "suggest-boundary") &&
+		op.method == "GET" && got.status == 200; len(reads) > 1 || trail != (len(reads) == 1) {
 		t.Errorf("%s as %q: reads %+v", op.id, who, reads)
 	}
 	for _, e := range reads {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -30,7 +31,7 @@ func TestCallersReadWhoTheyAre(t *testing.T) {
 			if who == "root" {
 				role = "Admin"
 			}
-			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" || got.Role != role || got.Admin != (who == "root") || got.Scopes == nil {
+			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" || !slices.Equal(got.Roles, []string{role}) || got.Admin != (who == "root") || got.Scopes == nil {
 				t.Errorf("%s: %+v", who, got)
 			}
 		}
@@ -72,7 +73,12 @@ func TestCallersAreListedTheCatalogsThatTheyMayAskFor(t *testing.T) {
 			tool := map[bool]string{true: "ask", false: "read"}[c.in == lab || c.in == store.Global]
 			must(w.AddEntry(ctx, c.in, made.ID, tool, "", setup))
 		}
+		w.joinAgents()
+		// A catalog of code without a tool inside the boundary does not exist.
+		must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "bounded's client"},
+			boundary.Boundary{Roles: []string{"*"}, Items: []string{"tool:read"}}, setup))
 		for who, want := range map[string]string{
+			"bounded":  "same teamTEAM*, same organizationORG, kit organizationORG*, off organizationORG*, kit code, all global*, same global, basics global*",
 			"stranger": "basics code*, kit code*, all global*, same global*, basics global",
 			"root":     "basics code*, kit code*, all global*, same global*, basics global",
 			"member":   "same teamTEAM*, same teamOTHER, same organizationORG, kit organizationORG*, off organizationORG*, basics code*, kit code, all global*, same global, basics global",

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/api"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	keeper "github.com/mcpgen/mcpgen/runtime/grant/stored"
@@ -58,6 +59,33 @@ var setup = audit.Event{Principal: "setup"}
 // elsewhere.
 var people = []string{"stranger", "member", "lead", "admin", "owner", "orglead", "lablead", "rival",
 	"root"}
+
+// agents are people who manage acme and its lab, or are admins of the server. Their clients, or the
+// actors of their tokens, may not administer.
+var agents = []string{"unbounded", "bounded", "readonly", "ended", "delegated", "root_agent"}
+
+// administrators are the clients of people who manage, and one of a delegated token.
+var administrators = func() (all []boundary.Party) {
+	for _, name := range append([]string{"root", "delegated"}, people[2:]...) {
+		all = append(all, boundary.Party{Issuer: issuer, Client: name + "'s client"})
+	}
+	return all
+}()
+
+// bounded are the boundaries in a store.
+type bounded struct{ kept *store.Store }
+
+func (b bounded) Store() *store.Store { return b.kept }
+
+func (b bounded) Boundary(ctx context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	all, err := b.kept.AllBounds(ctx)
+	by := map[boundary.Party]boundary.Boundary{}
+	for _, one := range all {
+		by[one.Party] = one.Boundary
+	}
+	found, ok := p.In(by)
+	return found, ok, err
+}
 
 // events are those that the sink of the server was given.
 type events struct {
@@ -152,16 +180,20 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 
 	// Nobody vouches for the first.
 	tokens := map[string]access.Principal{identity.HashToken("homemade"): {Subject: "homemade"}}
-	for _, name := range people {
+	for _, name := range slices.Concat(people, agents) {
 		p := access.Principal{Issuer: issuer, Subject: name, Client: name + "'s client",
-			Role: "Viewer"}
-		if name == "root" {
-			p.Role = "Admin"
+			Roles: []string{"Viewer"}}
+		if strings.HasPrefix(name, "root") {
+			p.Roles = []string{"Admin"}
+		}
+		if name == "delegated" {
+			p.Actor = access.Actor{Issuer: issuer, Subject: "robot"}
 		}
 		tokens[identity.HashToken(name)] = p
 	}
 	o.Identity, o.Anonymous = identity.Static(tokens), true
 	o.Catalogs.Source = stored.New(s, stored.Stored)
+	o.Access.Boundaries, o.Access.BoundariesOptional = bounded{s}, true
 	if w.grants != nil {
 		o.Grants.Source, o.Grants.Defaults = w.grants, grant.Minimal("public")
 	}
@@ -171,13 +203,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	logger := slog.New(slog.NewTextHandler(&locked{out: w.log}, nil))
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Admin = func(server runtime.Administered) (http.Handler, error) {
+		server = server.AdministeredBy(administrators)
 		asked := runtime.Administered(server)
 		for _, wrap := range wrap {
 			asked = wrap(server)
 		}
 		var err error
 		w.direct, err = api.New(asked, s, authority.New(server, s, stored.Stored),
-			api.Options{Audit: w.refusals, Grants: w.grants, Logger: logger})
+			api.Options{Audit: w.refusals, Grants: w.grants, Clients: administrators, Logger: logger})
 		return w.direct, err
 	}
 	server, err := runtime.New(o, testToolset())
@@ -191,6 +224,14 @@ func newWorld(t testing.TB, url string, o runtime.Options,
 	})
 	w.handler = server.Handler()
 	return w
+}
+
+// joinAgents makes agents managers of acme and its lab.
+func (w *world) joinAgents() {
+	for _, name := range agents {
+		must(w.AddMember(w.Context(), store.InOrg(w.acme.ID), issuer, name, access.Owner, setup))
+		must(w.AddMember(w.Context(), store.InTeam(w.lab.ID), issuer, name, access.Lead, setup))
+	}
 }
 
 type locked struct {
@@ -213,8 +254,8 @@ func testToolset() toolset.Toolset {
 		Package: "example.com/desk", Manifest: "sha256:d35c", Server: toolset.ServerInfo{Name: "desk", Version: "1"},
 		Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "admin_only", MinRole: 4}, {Tool: "ask", Authenticated: true},
-			{Tool: "forbidden", MinRole: 4, Denial: access.Forbid}, {Tool: "read", MinRole: 1},
+			{Tool: "admin_only", MinRole: []string{"Admin"}}, {Tool: "ask", Authenticated: true},
+			{Tool: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid}, {Tool: "read", MinRole: []string{"Viewer"}},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},
@@ -378,6 +419,9 @@ func (w *world) thing(path string, in place) string {
 		c := must(w.CreateCatalog(ctx, in.scope, name, "", true, setup))
 		must(w.AddEntry(ctx, in.scope, c.ID, "old_tool", "", setup))
 		return strconv.FormatInt(c.ID, 10)
+	case strings.Contains(path, "admin/boundaries/{id}"):
+		return strconv.FormatInt(must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: name},
+			boundary.Boundary{Items: []string{"tool:read"}}, setup)).ID, 10)
 	case strings.Contains(path, "admin/orgs/{id}"):
 		return strconv.FormatInt(must(w.CreateOrg(ctx, name, setup)).ID, 10)
 	case strings.Contains(path, "admin/teams/{id}"):
@@ -403,6 +447,9 @@ func (w *world) ask(client, resource string) grant.Request {
 func at(path string, org, team int64, id string) string {
 	if strings.HasSuffix(path, "/grants/check") {
 		path += "?type=file.read&resource=public/a"
+	}
+	if strings.HasSuffix(path, "/clients/suggestion") {
+		path += "?client=desk"
 	}
 	return strings.NewReplacer("{org_id}", fmt.Sprint(org), "{team_id}", fmt.Sprint(team), "{id}",
 		id, "{tool_name}", "old_tool", "{name}", "some_tool").Replace(path)

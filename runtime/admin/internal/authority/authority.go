@@ -3,7 +3,8 @@
 //
 // An owner, admin or lead of an organisation or a team manages its items. A member of a team is
 // not thereby a member of its organisation. A standing in an organisation does not extend to its
-// teams. Admins of the server manage everything.
+// teams. Admins of the server manage everything. A client that may not administer is a member of
+// the places that its user manages.
 package authority
 
 import (
@@ -46,6 +47,8 @@ func (s Standing) String() string {
 type Server interface {
 	// IsAdmin reports whether a principal is an admin.
 	IsAdmin(p access.Principal) bool
+	// MayManage reports whether the client of a principal may change what its user manages.
+	MayManage(p access.Principal) bool
 }
 
 // Authority decides what principals may manage. It caches nothing, so that a lost standing has no
@@ -147,10 +150,14 @@ func (a *Authority) Places(ctx context.Context, p access.Principal) (
 	if err != nil {
 		return nil, fmt.Errorf("authority: %w", err)
 	}
+	most := Member
+	if a.server.MayManage(p) {
+		most = Manager
+	}
 	places := map[store.Scope]Standing{}
 	for scope, standings := range in {
 		for _, s := range standings {
-			places[scope] = max(places[scope], of(s))
+			places[scope] = max(places[scope], min(of(s), most))
 		}
 	}
 	return places, nil

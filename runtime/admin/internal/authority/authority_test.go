@@ -32,7 +32,8 @@ var ada = audit.Event{Principal: "ada"}
 // roles is a server whose admins have the role Admin, the anonymous ones among them too.
 type roles struct{}
 
-func (roles) IsAdmin(p access.Principal) bool { return p.Role == "Admin" }
+func (roles) IsAdmin(p access.Principal) bool { return slices.Contains(p.Roles, "Admin") }
+func (roles) MayManage(access.Principal) bool { return true }
 
 // world has two organisations with a team of the same name each.
 type world struct {
@@ -187,8 +188,8 @@ func TestAdminManagesWhatThereIs(t *testing.T) {
 		}
 		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 			a := authority.New(roles{}, w.Store, m)
-			w.check(t, a, access.Principal{Issuer: issuer, Subject: "root", Role: "Admin"}, want)
-			nobody := access.Principal{Issuer: issuer, Role: "Admin"}
+			w.check(t, a, access.Principal{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}}, want)
+			nobody := access.Principal{Issuer: issuer, Roles: []string{"Admin"}}
 			if w.check(t, a, nobody, nil); a.Admin(nobody) {
 				t.Error("nobody is an admin")
 			}
@@ -196,7 +197,7 @@ func TestAdminManagesWhatThereIs(t *testing.T) {
 		w.joins("root", "acme/desk", access.Lead)
 		w.joins("root", "rival", access.Owner)
 		w.joins("root", "acme", access.Owner)
-		got, err := authority.New(roles{}, w.Store, stored.Stored).Managed(t.Context(), access.Principal{Issuer: issuer, Subject: "root", Role: "Admin"})
+		got, err := authority.New(roles{}, w.Store, stored.Stored).Managed(t.Context(), access.Principal{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}})
 		if err != nil || !slices.Equal(got, []store.Scope{w.places["acme"], w.places["rival"], w.places["acme/desk"]}) {
 			t.Errorf("%v, %v", got, err)
 		}
@@ -244,7 +245,7 @@ func TestErrorsOfTheStoreMakeStrangers(t *testing.T) {
 		w.joins("bob", "acme", access.Owner)
 		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 			a := authority.New(roles{}, w.Store, m)
-			for _, p := range []access.Principal{{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: teams}, {Issuer: issuer, Subject: "root", Role: "Admin", Orgs: orgs}} {
+			for _, p := range []access.Principal{{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: teams}, {Issuer: issuer, Subject: "root", Roles: []string{"Admin"}, Orgs: orgs}} {
 				for _, place := range []string{"acme", "acme/lab"} {
 					if got, err := a.Of(ctx, p, w.places[place]); got != authority.Stranger || !errors.Is(err, context.Canceled) {
 						t.Errorf("%s to %s: %s, %v", p.Subject, place, got, err)
@@ -274,13 +275,13 @@ func TestMachineAndTrailAreForAdminsOfTheServerAlone(t *testing.T) {
 		a := authority.New(roles{}, w.Store, stored.Stored)
 		org := must(w.CreateOrg(t.Context(), "machines", ada))
 		must(w.AddMember(t.Context(), store.InOrg(org.ID), issuer, "owner", access.Owner, ada))
-		owner := access.Principal{Issuer: issuer, Subject: "owner", Role: "Viewer"}
+		owner := access.Principal{Issuer: issuer, Subject: "owner", Roles: []string{"Viewer"}}
 		if standing := must(a.Of(t.Context(), owner, store.InOrg(org.ID))); standing != authority.Manager {
 			t.Fatal(standing)
 		}
 		for want, all := range map[bool][]access.Principal{
-			true:  {{Issuer: issuer, Subject: "root", Role: "Admin"}},
-			false: {owner, {}, {Role: "Admin"}, {Subject: "x"}, {Subject: "x", Orgs: []access.Membership{{Name: "machines", Standing: access.Owner}}}},
+			true:  {{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}}},
+			false: {owner, {}, {Roles: []string{"Admin"}}, {Subject: "x"}, {Subject: "x", Orgs: []access.Membership{{Name: "machines", Standing: access.Owner}}}},
 		} {
 			for _, p := range all {
 				if a.MayGrant(p) != want || a.MayAudit(p) != want {

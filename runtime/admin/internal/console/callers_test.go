@@ -11,11 +11,14 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
-// kinds are the columns of the table below.
-var kinds = []string{"", "token-member", "token-lead", "token-owner", "token-rival", "token-admin"}
+// kinds are the columns of the table below. The last three share the column of a member: they are
+// callers who manage, with a client that may not administer.
+var kinds = []string{"", "token-member", "token-lead", "token-owner", "token-rival", "token-admin",
+	"token-lead-agent", "token-owner-agent", "token-admin-agent"}
 
 // Every page and every form, by every kind of caller. Forms are sent in a way that changes nothing
 // for who is let in: empty, which is answered with 422.
@@ -50,6 +53,7 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				"for a report"), w.gives("desk", "file.read", "public/a")
 			target, revoke := "/console/requests/"+requested.ID, "/console/grants/revoke?issuer="+
 				url.QueryEscape(issuer)+"&client=desk&type=file.read&resource=public/a"
+			bound := fmt.Sprintf("/console/boundaries/%d", w.bounds("desk", boundary.Boundary{}).ID)
 			rows := []row{
 				everybody("GET /console/assets/{file}", console.Asset("console.css"), ok),
 				everybody("GET /console/sign-in", "/console/sign-in", ok),
@@ -107,6 +111,19 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 				admins("POST /console/grants/revoke", "/console/grants/revoke", none),
 				admins("GET /console/workspaces", "/console/workspaces", ok),
 				admins("POST /console/workspaces", "/console/workspaces", invalid),
+				admins("GET /console/clients", "/console/clients", ok),
+				admins("GET /console/clients/suggestion", "/console/clients/suggestion?client=a", ok),
+				admins("GET /console/clients/suggestion", "/console/clients/suggestion", invalid),
+				admins("GET /console/clients/block", "/console/clients/block?client=a", ok),
+				admins("GET /console/clients/block", "/console/clients/block", none),
+				admins("POST /console/clients/block", "/console/clients/block", none),
+				admins("GET /console/boundaries/new", "/console/boundaries/new", ok),
+				admins("POST /console/boundaries", "/console/boundaries", invalid),
+				admins("GET /console/boundaries/{id}", bound, ok),
+				admins("GET /console/boundaries/{id}", "/console/boundaries/999", none),
+				admins("POST /console/boundaries/{id}", bound, invalid),
+				admins("GET /console/boundaries/{id}/delete", bound+"/delete", ok),
+				admins("POST /console/boundaries/{id}/delete", bound+"/delete", invalid),
 				managers("", "/console/nowhere", none),
 				managers("", "/elsewhere", none),
 			}
@@ -147,7 +164,7 @@ func TestEveryRouteForEveryKindOfCaller(t *testing.T) {
 					method = http.MethodGet
 				}
 				for i, want := range []int{r.anonymous, r.member, r.lead, r.owner, r.rival,
-					r.admin} {
+					r.admin, r.member, r.member, r.member} {
 					rec := w.do(request(method, r.target, kinds[i], url.Values{}))
 					if rec.Code != want {
 						t.Errorf("%s %s as %q: %d, want %d", method, r.target, kinds[i], rec.Code,

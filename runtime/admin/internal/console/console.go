@@ -1,6 +1,6 @@
 // Package console provides the web pages of administrators: which callers may use which tool and
-// why, catalogs and their entries, switched off tools, organisations with their teams and
-// members, permission requests and grants, and the audit trail.
+// why, catalogs and their entries, switched off tools, clients and their boundaries, organisations
+// with their teams and members, permission requests and grants, and the audit trail.
 //
 // The server renders HTML without scripts, and the Content-Security-Policy forbids scripts. Users
 // sign in with the bearer token of the admin API. The console verifies the token again for each
@@ -21,8 +21,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
+	"github.com/mcpgen/mcpgen/runtime/admin/internal/clients"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/isolate"
@@ -48,6 +50,8 @@ type Options struct {
 	// Exports counts the running exports of the audit trail. Give the API the same value, so that
 	// one limit holds for both. Nil is the console's own.
 	Exports *front.Exports
+	// Clients administer the server; see admin.Options.Clients.
+	Clients []boundary.Party
 
 	patience time.Duration // front.Patience, or a test's
 }
@@ -64,9 +68,8 @@ func New(server runtime.Administered, s *store.Store, a *authority.Authority,
 type machine interface {
 	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
-	Table() access.Table
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
-		name string) runtime.Explanation
+		name string) access.Explanation
 	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)
 	DeclaredCatalogs() []catalog.Found
 	Catalogs() catalog.Source // nil if there are only those
@@ -76,6 +79,7 @@ type machine interface {
 	GrantDefaults() []grant.Grant
 	Allows(tool string) []toolset.Allow
 	Workspaces() isolate.Workspaces // nil where none are kept
+	clients.Server
 }
 
 // standing decides who may manage what.
@@ -109,13 +113,14 @@ type console struct {
 	audit  audit.Sink
 	grants grant.Registry // nil without grants
 
+	clients  *clients.Clients
 	patience time.Duration // for a form
 	exports  *front.Exports
 }
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit,
-		grants: o.Grants, patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports,
+		grants: o.Grants, clients: clients.New(m, s, o.Clients), patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports,
 			front.NewExports())}
 	if c.title == "" {
 		c.title = "MCP server"
@@ -131,6 +136,9 @@ func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	}
 	if c.server.Workspaces() != nil {
 		all = slices.Concat(all, workspaceRoutes)
+	}
+	if c.clients.Kept() {
+		all = slices.Concat(all, boundaryRoutes)
 	}
 	for _, r := range all {
 		mux.Handle(r.pattern, c.handler(r))
@@ -211,6 +219,9 @@ var routes = []route{
 	{"GET /console/members/{id}/delete", admins, asks((*visit).memberRemoval)},
 	{"POST /console/members/{id}/delete", admins, deletes((*visit).memberRemoval)},
 
+	{"GET /console/clients", admins, (*visit).listClients},
+	{"GET /console/clients/suggestion", admins, (*visit).showSuggestion},
+
 	{"GET /console/audit", admins, (*visit).showTrail},
 	{"GET /console/audit/{id}", admins, (*visit).showEvent},
 	{exportPattern, admins, (*visit).exportTrail},
@@ -228,6 +239,18 @@ var grantRoutes = []route{
 	{"GET /console/grants/new", admins, (*visit).newGrant},
 	{"GET /console/grants/revoke", admins, (*visit).askRevoke},
 	{"POST /console/grants/revoke", admins, (*visit).revoke},
+}
+
+// boundaryRoutes are the routes of a console with the server's boundaries in its store.
+var boundaryRoutes = []route{
+	{"GET /console/clients/block", admins, (*visit).askBlock},
+	{"POST /console/clients/block", admins, (*visit).block},
+	{"POST /console/boundaries", admins, (*visit).createBound},
+	{"GET /console/boundaries/new", admins, (*visit).newBound},
+	{"GET /console/boundaries/{id}", admins, boundForms.show},
+	{"POST /console/boundaries/{id}", admins, (*visit).saveBound},
+	{"GET /console/boundaries/{id}/delete", admins, asks((*visit).boundDeletion)},
+	{"POST /console/boundaries/{id}/delete", admins, deletes((*visit).boundDeletion)},
 }
 
 // workspaceRoutes are the routes of a console with workspaces.

@@ -9,17 +9,20 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/boundaryitem"
 	"github.com/mcpgen/mcpgen/internal/testdb"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/authority"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/grant"
@@ -45,12 +48,16 @@ const issuer = "https://id.example"
 // callers are all kinds of people, by the tokens that they sign in with. Theirs is acme, but for
 // rival's owner.
 var callers = map[string]access.Principal{
-	"token-admin": {Issuer: issuer, Subject: "ada", Client: "browser", Role: "Admin",
+	"token-admin": {Issuer: issuer, Subject: "ada", Client: "browser", Roles: []string{"Admin"},
 		Scopes: []string{"read"}, Groups: []string{"ops"}},
-	"token-owner":  {Issuer: issuer, Subject: "olga", Role: "Member"},
-	"token-lead":   {Issuer: issuer, Subject: "lea", Role: "Member"},
-	"token-member": {Issuer: issuer, Subject: "mel", Role: "Manager"},
-	"token-rival":  {Issuer: issuer, Subject: "rita", Role: "Member"},
+	"token-owner":  {Issuer: issuer, Subject: "olga", Roles: []string{"Member"}},
+	"token-lead":   {Issuer: issuer, Subject: "lea", Roles: []string{"Member"}},
+	"token-member": {Issuer: issuer, Subject: "mel", Roles: []string{"Manager"}},
+	"token-rival":  {Issuer: issuer, Subject: "rita", Roles: []string{"Member"}},
+
+	"token-admin-agent": {Issuer: issuer, Subject: "ada", Client: "agent", Roles: []string{"Admin"}},
+	"token-owner-agent": {Issuer: issuer, Subject: "olga", Client: "agent", Roles: []string{"Member"}},
+	"token-lead-agent":  {Issuer: issuer, Subject: "lea", Client: "agent", Roles: []string{"Member"}},
 }
 
 // machine is a server of some tools that a test can make fail.
@@ -68,6 +75,7 @@ type machine struct {
 
 	manifests []runtime.Manifest
 	adopted   bool
+	bounds    boundary.Source
 }
 
 func (m *machine) Identify(r *http.Request) (context.Context, access.Principal, error) {
@@ -89,12 +97,54 @@ type callerKey struct{}
 
 func (m *machine) Masker() redact.Masker             { return redact.Masker{} }
 func (m *machine) Table() access.Table               { return m.table }
-func (m *machine) IsAdmin(p access.Principal) bool   { return p.Role == "Admin" }
+func (m *machine) MayManage(p access.Principal) bool { return p.Client != "agent" }
 func (m *machine) Catalogs() catalog.Source          { return m.catalogs }
 func (m *machine) DeclaredCatalogs() []catalog.Found { return m.declared }
 func (m *machine) GrantDefaults() []grant.Grant      { return m.defaults }
 func (m *machine) Manifests() []runtime.Manifest     { return m.manifests }
 func (m *machine) Adopted() bool                     { return m.adopted }
+
+func (m *machine) Boundaries() boundary.Source { return m.bounds }
+
+// Reach counts the tools that a boundary names, and not its roles.
+func (m *machine) Reach(_ context.Context, b *boundary.Boundary) (private, untrusted, egress []string) {
+	switch {
+	case b == nil && m.bounds == nil:
+		return m.table.Reach(nil)
+	case b == nil:
+		b = &boundary.Boundary{}
+	}
+	return m.table.Reach(m.table.Bounds(m.table.Hierarchy(), func(_ access.Kind, rule access.Rule) bool {
+		return boundaryitem.IsAll(b.Items) || slices.Contains(b.Items, "tool:"+rule.Tool)
+	}))
+}
+
+func (m *machine) IsAdmin(p access.Principal) bool {
+	return m.MayManage(p) && slices.Contains(p.Roles, "Admin")
+}
+
+// CheckBoundary knows the roles and the tools of the table.
+func (m *machine) CheckBoundary(_ boundary.Party, b boundary.Boundary) (errs []error) {
+	for _, role := range b.Roles {
+		if role != "*" && !slices.Contains(m.table.Hierarchy(), role) {
+			errs = append(errs, fmt.Errorf("%q is not a role", role))
+		}
+	}
+	for _, item := range b.Items {
+		if _, ok := m.table.Tool(strings.TrimPrefix(item, "tool:")); item != "*" && !ok {
+			errs = append(errs, fmt.Errorf("the item %q names no tool: did you mean another?", item))
+		}
+	}
+	return errs
+}
+
+// bounded are the boundaries in a store.
+type bounded struct {
+	boundary.Source
+	kept *store.Store
+}
+
+func (b bounded) Store() *store.Store { return b.kept }
 
 func (m *machine) Workspaces() isolate.Workspaces {
 	if m.spaces == nil {
@@ -112,13 +162,13 @@ func (m *machine) Allows(tool string) []toolset.Allow {
 }
 
 func (m *machine) ExplainOf(_ context.Context, p access.Principal, k access.Kind,
-	name string) runtime.Explanation {
+	name string) access.Explanation {
 	if m.panics {
 		panic("an explanation too many")
 	}
 	table := m.table.Of(k)
 	d := table.Decide(p, name)
-	e := runtime.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
+	e := access.Explanation{Kind: k, Name: name, Allowed: d.Allowed, Listed: d.Allowed,
 		Missing: d.Missing(), Verdicts: table.Explain(p, name)}
 	if p.Anonymous() {
 		e.Host = "the server refuses a caller without an identity (401 over HTTP), because " +
@@ -143,6 +193,7 @@ func (m *machine) ReloadSwitches(context.Context) error { m.reloads++; return m.
 type world struct {
 	http.Handler
 	*machine
+	ctx    context.Context
 	store  *store.Store
 	keeper *keeper
 	log    *bytes.Buffer
@@ -158,7 +209,7 @@ var by = audit.Event{Principal: "seed"}
 func table(t testing.TB, rules ...access.Rule) access.Table {
 	t.Helper()
 	own := access.NewTable(append(rules, access.Rule{Prompt: "greet", Authenticated: true},
-		access.Rule{Resource: "team://people/{id}", MinRole: 2})...)
+		access.Rule{Resource: "team://people/{id}", MinRole: []string{"Member"}})...)
 	own.Roles = access.DefaultRoles()
 	composed, err := access.Compose(access.Part{Package: "p", Table: own})
 	if err != nil {
@@ -170,14 +221,21 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 func rules() []access.Rule {
 	return []access.Rule{
 		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
-		{Tool: "view", MinRole: 1}, {Tool: "change", MinRole: 2, Scopes: []string{"write"}},
-		{Tool: "erase", MinRole: 4}, {Tool: "host", MinRole: 1,
+		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"}, Scopes: []string{"write"},
+			OrScopes: [][]string{{"all", "more"}}},
+		{Tool: "erase", MinRole: []string{"Admin"}}, {Tool: "host", MinRole: []string{"Viewer"},
 			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
-		{Tool: "free", MinRole: 1, Permission: access.NoPermission()},
+		{Tool: "free", MinRole: []string{"Viewer"}, Permission: access.NoPermission()},
 	}
 }
 
 func newWorld(t testing.TB, url string) *world {
+	t.Helper()
+	return newWorldOf(t, url, func(*machine) {})
+}
+
+// newWorldOf is newWorld with a changed server.
+func newWorldOf(t testing.TB, url string, change func(*machine)) *world {
 	t.Helper()
 	ctx := t.Context()
 	s, err := store.Open(ctx, url)
@@ -189,7 +247,7 @@ func newWorld(t testing.TB, url string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer),
+	w := &world{ctx: ctx, store: s, keeper: &keeper{Memory: grant.NewMemory()}, log: new(bytes.Buffer),
 		machine: &machine{
 			table: table(t, rules()...), callers: callers,
 			declared: []catalog.Found{{ID: "code:kit", Name: "kit", Tools: []string{"view"}}},
@@ -215,10 +273,11 @@ func newWorld(t testing.TB, url string) *world {
 	w.lead = must(s.AddMember(ctx, store.InTeam(w.lab.ID), issuer, "lea", access.Lead, by))
 	must(s.AddMember(ctx, store.InOrg(w.acme.ID), issuer, "mel", access.Member, by))
 	must(s.AddMember(ctx, store.InOrg(w.rival.ID), issuer, "rita", access.Owner, by))
-	w.machine.catalogs = stored.New(s, stored.Stored)
+	w.machine.catalogs, w.machine.bounds = stored.New(s, stored.Stored), bounded{kept: s}
+	change(w.machine)
 	w.Handler = console.NewOf(w.machine, s, authority.New(w.machine, s, stored.Stored),
 		console.Options{Logger: slog.New(slog.NewTextHandler(w.log, nil)), Title: "Team directory",
-			Grants: w.keeper})
+			Grants: w.keeper, Clients: []boundary.Party{{Issuer: issuer, Client: "browser"}}})
 	return w
 }
 

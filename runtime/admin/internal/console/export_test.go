@@ -22,7 +22,7 @@ type (
 
 // Patterns are the routes that there are.
 func Patterns() (all []string) {
-	for _, r := range slices.Concat(routes, grantRoutes, workspaceRoutes) {
+	for _, r := range slices.Concat(routes, grantRoutes, workspaceRoutes, boundaryRoutes) {
 		all = append(all, r.pattern)
 	}
 	return all

@@ -65,7 +65,7 @@ func (v *visit) id() int64 { return ids.Of(v.r.PathValue("id")) }
 // by is who changes something, for the audit, with the fields of the form by name, size and digest.
 func (v *visit) by() audit.Event {
 	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject,
-		Client: v.caller.ClientID(), Role: v.caller.Role, RequestID: runtime.RequestID(v.ctx)}
+		Client: v.caller.ClientID(), Roles: v.caller.Roles, RequestID: runtime.RequestID(v.ctx)}
 	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
 		if !slices.Contains(formFields, name) {
 			continue
@@ -81,8 +81,9 @@ func (v *visit) by() audit.Event {
 
 // formFields are the fields of forms that the audit records. Others are ignored.
 var formFields = []string{
-	"active", "client", "description", "issuer", "lasts", "module", "name", "note", "off", "reason",
-	"resource", "scope", "standing", "subject", "tool", "type", "unrestricted", "until", "version",
+	"active", "actor", "blocked", "client", "description", "issuer", "items", "lasts", "module",
+	"name", "note", "off", "readonly", "reason", "resource", "roles", "scope", "standing", "subject",
+	"tool", "type", "unrestricted", "until", "version",
 }
 
 // conflict has the values that others have saved since the form was made, and the typed ones.

@@ -53,6 +53,7 @@ func parsed() map[string]*template.Template {
 		"catalog",
 		"declared", "tools", "orgs", "org", "team", "member", "delete", "permission-requests",
 		"permission-request", "grants", "grant-new", "revoke", "workspaces", "audit", "event",
+		"clients", "suggestion", "boundary-new", "boundary", "block",
 	} {
 		all[name] = template.Must(template.Must(layout.Clone()).ParseFS(templateFiles, "templates/"+
 			name+".html"))
@@ -113,6 +114,12 @@ var done = map[string]string{
 	"granted":          "The permission is granted. The client's next call may use it.",
 	"revoked":          "The permission is revoked. The client's next call cannot use it.",
 	"revoked-before":   "There was no permission to revoke: it was already revoked or deleted.",
+
+	"blocked":          "The client is blocked. All replicas refuse its requests.",
+	"unblocked":        "The client is no longer blocked.",
+	"boundary-created": "The boundary is created.",
+	"boundary-saved":   "The boundary is saved.",
+	"boundary-deleted": "The boundary is deleted.",
 
 	"workspace-cleared": "The workspace is cleared. The client's next call has an empty one.",
 }
@@ -225,7 +232,8 @@ func (v *visit) nothing() page {
 		Facts: []fact{{"Subject", v.caller.Subject},
 			{"Issuer", cmp.Or(v.caller.Issuer, "none: leave the field empty")}},
 		After: "If your token contains organisations and teams, ask its issuer instead. To become an " +
-			"admin of the server, ask its operator.",
+			"admin of the server, ask its operator. If the server has boundaries, the operator must list " +
+			"the client of your token too (Clients of admin.Options).",
 	}}
 }
 

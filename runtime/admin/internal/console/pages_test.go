@@ -94,7 +94,7 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 	equal(t, rows(t, body), []string{
 		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
 		"7 tools",
-		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|scope write",
+		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|(scope write, or scopes all and more)",
 		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
 		"free|-(needs an authenticated caller and role Viewer)|-(needs role " +
 			"Viewer)|yes|yes|yes|yes|no permission of the host",
@@ -110,7 +110,7 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 	})
 	// Where the host is asked, roles are drawn all the same: what the host has to say stands beside
 	// them.
-	w.machine.table = table(t, access.Rule{Tool: "host", MinRole: 2,
+	w.machine.table = table(t, access.Rule{Tool: "host", MinRole: []string{"Member"},
 		Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},
 		access.Rule{Tool: "only", Permission: access.Permission{
 			App: "dcim", Action: "run"}}).Aware()
@@ -120,9 +120,9 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 		"only|-(needs an authenticated caller)|yes|yes|yes|yes|yes|permission dcim.run",
 	})
 	// The values with rules of their own stand below the tools.
-	w.machine.table = table(t, access.Rule{Tool: "manage", MinRole: 1},
-		access.Rule{Tool: "manage", Argument: "action", Value: "add", MinRole: 2},
-		access.Rule{Tool: "manage", Argument: "action", Value: "erase", MinRole: 4,
+	w.machine.table = table(t, access.Rule{Tool: "manage", MinRole: []string{"Viewer"}},
+		access.Rule{Tool: "manage", Argument: "action", Value: "add", MinRole: []string{"Member"}},
+		access.Rule{Tool: "manage", Argument: "action", Value: "erase", MinRole: []string{"Admin"},
 			Scopes: []string{"x"}})
 	got = rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
 	equal(t, got[1:6], []string{
@@ -135,6 +135,29 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 		"manage action=erase|-(needs an authenticated caller and role Admin and scope x)|" +
 			"-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|scope x",
 	})
+	// A role beside the main chain has a column, and the row names the roles that open it together.
+	w.machine.table = access.NewTable(access.Rule{Tool: "export", MinRole: []string{"Viewer"}},
+		access.Rule{Tool: "export", Argument: "of", Value: "pay", MinRole: []string{"Auditor"}})
+	w.machine.table.Roles = [][]string{{"Viewer", "Admin"}, {"Auditor"}}
+	got = rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
+	equal(t, got, []string{
+		"name|anonymous|no role|Viewer|Admin|Auditor|and needs",
+		"1 tool",
+		"export|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|" +
+			"-(needs more for each value of its argument of)|" +
+			"-(needs more for each value of its argument of)|-(needs role Viewer)|" +
+			"or the roles Viewer and Auditor",
+		"1 value",
+		"export of=pay|-(needs an authenticated caller and role Auditor and role Viewer)|" +
+			"-(needs role Auditor and role Viewer)|-(needs role Auditor)|-(needs role Auditor)|" +
+			"-(needs role Viewer)|or the roles Viewer and Auditor",
+	})
+	page(t, w.get("token-admin", "/console/principal?show=1&subject=vera&role=Viewer&role=Auditor"),
+		http.StatusOK, "<option selected>Viewer</option>", "<option>Admin</option>",
+		"<option selected>Auditor</option>", "vera, Viewer Auditor: 1 of 1 tools")
+	page(t, w.get("token-admin", "/console"), http.StatusOK,
+		`<ul class="roles"><li><span>Viewer</span></li><li><span>Admin</span></li></ul>`,
+		`<ul class="roles"><li><span>Auditor</span></li></ul>`)
 }
 
 func TestChosenPrincipalGetsTheReason(t *testing.T) {
@@ -154,7 +177,7 @@ func TestChosenPrincipalGetsTheReason(t *testing.T) {
 	got := rows(t, body)
 	for _, want := range []string{
 		"tool|May use|Is listed|Lacks|Why",
-		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, has read, write",
+		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, or all and more, has read, write",
 		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
 		"open switched off|no|hidden||(fails:)switched off: unknown to everybody(holds:)public: needs nothing, has vera",
 	} {
@@ -230,7 +253,7 @@ func TestCatalogIsMadeFilledEditedAndDeleted(t *testing.T) {
 			var done []string
 			for _, e := range events {
 				if e.Principal == "olga" && e.Issuer == issuer && e.Client == "olga" &&
-					e.Role == "Member" {
+					slices.Equal(e.Roles, []string{"Member"}) {
 					done = append(done, e.Action)
 				}
 			}
@@ -473,7 +496,7 @@ func TestWhatFailsIsLoggedAndSentToNobody(t *testing.T) {
 		t.Errorf("the log: %s", w.log)
 	}
 	w.machine.failure = nil
-	w.machine.table = access.Table{Roles: []string{"Admin"}}
+	w.machine.table = access.Table{Roles: [][]string{{"Admin"}}}
 	page(t, w.get("token-admin", "/console/tools"), http.StatusOK, "This server has no tools")
 	page(t, w.get("token-admin", "/console/matrix"), http.StatusOK, "0 tools")
 

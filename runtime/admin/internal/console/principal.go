@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console/internal/matrix"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -29,15 +28,15 @@ func (v *visit) showMatrix() error {
 
 // view is the view of a chosen principal.
 type view struct {
-	Issuer, Subject, Client, Role, Scopes, Groups, User string
-	Catalog                                             string // a name or an id
-	Roles                                               []string
-	Shown                                               bool // a principal is chosen
-	Name                                                string
-	Allowed, Of                                         int // tools
-	Host                                                []string
-	RequestedCatalog                                    *requestedCatalog // nil without one
-	Parts                                               []viewPart
+	Issuer, Subject, Client, Scopes, Groups, User string
+	Catalog                                       string // a name or an id
+	Hierarchy, Roles                              []string
+	Shown                                         bool // a principal is chosen
+	Name                                          string
+	Allowed, Of                                   int // tools
+	Host                                          []string
+	RequestedCatalog                              *requestedCatalog // nil without one
+	Parts                                         []viewPart
 }
 
 type viewPart struct {
@@ -46,7 +45,7 @@ type viewPart struct {
 }
 
 type viewRow struct {
-	runtime.Explanation
+	access.Explanation
 	Off bool
 }
 
@@ -56,6 +55,9 @@ func (r viewRow) May() bool { return r.Allowed && !r.Off }
 // Shows reports whether lists show it.
 func (r viewRow) Shows() bool { return r.Listed && !r.Off }
 
+// Has reports whether a role is chosen.
+func (v view) Has(role string) bool { return slices.Contains(v.Roles, role) }
+
 // showPrincipal shows what a principal may use and why, by the server's decision. Nothing of it is
 // stored.
 func (v *visit) showPrincipal() error {
@@ -63,14 +65,14 @@ func (v *visit) showPrincipal() error {
 	table := v.server.Table()
 	d := view{
 		Issuer: q.Get("issuer"), Subject: q.Get("subject"), Client: q.Get("client"),
-		Role: q.Get("role"), Scopes: q.Get("scopes"), Groups: q.Get("groups"), User: q.Get("user"),
-		Catalog: q.Get("catalog"),
-		Roles:   table.Hierarchy(), Shown: q.Has("show"),
+		Roles: q["role"], Scopes: q.Get("scopes"), Groups: q.Get("groups"), User: q.Get("user"),
+		Catalog:   q.Get("catalog"),
+		Hierarchy: table.Hierarchy(), Shown: q.Has("show"),
 	}
 	if !d.Shown {
 		return v.show("principal", page{Title: "What a caller sees", Here: "principal", Data: d})
 	}
-	p := access.Principal{Issuer: d.Issuer, Subject: d.Subject, Client: d.Client, Role: d.Role,
+	p := access.Principal{Issuer: d.Issuer, Subject: d.Subject, Client: d.Client, Roles: d.Roles,
 		User: d.User, Scopes: strings.Fields(d.Scopes), Groups: strings.Fields(d.Groups)}
 	d.Name = d.Subject
 	if p.Anonymous() {

@@ -507,9 +507,9 @@ func (w *world) called(text string) *odd {
 	c := must(w.store.CreateCatalog(ctx, in, text, text, true, by))
 	must(w.store.AddEntry(ctx, in, c.ID, "view", text, by))
 	w.machine.callers = map[string]access.Principal{
-		"token-odd": {Issuer: text, Subject: text, Client: text, Role: "Admin",
+		"token-odd": {Issuer: text, Subject: text, Client: text, Roles: []string{"Admin"},
 			Scopes: []string{text}, Groups: []string{text}},
-		"token-lead": {Issuer: text, Subject: text, Role: text},
+		"token-lead": {Issuer: text, Subject: text, Roles: []string{text}},
 	}
 	w.machine.declared = []catalog.Found{{ID: text, Name: text, Tools: []string{text}}}
 	request := grant.Request{
@@ -528,7 +528,7 @@ func (w *world) called(text string) *odd {
 	w.machine.defaults = []grant.Grant{{Permission: request.Permission, By: text}}
 	e := audit.Event{
 		Type: audit.Type(text), RequestID: text, Issuer: text, Principal: text, Client: text + "!",
-		Role: text, Tool: text, Action: text, Object: text, Status: audit.Status(text), Axis: text,
+		Roles: []string{text}, Tool: text, Action: text, Object: text, Status: audit.Status(text), Axis: text,
 		Missing: text, Catalog: text,
 		Arguments: []audit.Argument{{Name: text}}, Grants: []audit.Use{{Argument: text, Kind: text,
 			Grant: text}}, Chain: &audit.Link{ID: text}, TraceID: text, Total: 1,

@@ -16,7 +16,7 @@ import (
 type summary struct {
 	Places []place // that the caller manages, who is no admin
 
-	Roles                     []string
+	Roles                     [][]string // chains, each lowest first
 	Tools, Prompts, Resources int
 	Off                       []string
 	Catalogs, Orgs            count
@@ -58,7 +58,7 @@ func (v *visit) overview() error {
 
 func (v *visit) summarize(s *summary) (err error) {
 	table := v.server.Table()
-	s.Roles = table.Hierarchy()
+	s.Roles = table.Roles
 	s.Tools, s.Prompts, s.Resources = len(table.Rules), len(table.Prompts), len(table.Resources)
 	s.Declared = len(v.server.DeclaredCatalogs())
 	s.Manifests, s.Adopted = v.server.Manifests(), v.server.Adopted()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/console"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
@@ -84,6 +85,9 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 		Status: audit.Failed, Failure: audit.Denied, RequestID: "r",
 		Arguments: []audit.Argument{{Name: "path"}},
 		Grants:    []audit.Use{{Argument: "path"}}}))
+	bound := w.bounds("desk", boundary.Boundary{Roles: []string{"*"}, Items: []string{"tool:gone"},
+		Blocked: true})
+	w.uses("desk", "view", "")
 	event := must2(w.store.SearchEvents(t.Context(), store.EventFilter{},
 		store.EventPage{Limit: 1}))[0]
 	for _, c := range []struct{ token, at string }{
@@ -92,7 +96,11 @@ func TestPagesCanBeUsedWithoutSeeingThem(t *testing.T) {
 			decided.ID},
 		{"token-admin", "/console/grants"}, {"token-admin", "/console/grants?client=desk"},
 		{"token-admin", "/console/grants/new?client=desk"}, {"token-admin", "/console/audit"},
-		{"token-admin", "/console/workspaces"},
+		{"token-admin", "/console/workspaces"}, {"token-admin", "/console/clients"},
+		{"token-admin", "/console/clients/suggestion?client=desk&issuer=" + issuer},
+		{"token-admin", "/console/clients/block?client=desk&issuer=" + issuer},
+		{"token-admin", "/console/boundaries/new"},
+		{"token-admin", fmt.Sprint("/console/boundaries/", bound.ID)},
 		{"token-admin",
 			"/console/grants/revoke?client=desk&type=file.read&resource=public/a&issuer=" + issuer},
 		{"token-admin", fmt.Sprint("/console/audit/", event.ID)},

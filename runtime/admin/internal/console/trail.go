@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/runtime"
@@ -22,7 +23,7 @@ var (
 	eventTypes = []audit.Type{audit.ToolCalled, audit.ToolList, audit.PromptGet, audit.PromptList,
 		audit.ResourceRead, audit.ResourceList, audit.TemplateList, audit.Subscription, audit.Completion,
 		audit.TaskUpdate, audit.TaskCancel, audit.TaskAsked, audit.TaskEnded, audit.Changed,
-		audit.AdminRequest, audit.Authentication, audit.Checkpoint, audit.Outage}
+		audit.AdminRequest, audit.Authentication, audit.Refused, audit.Checkpoint, audit.Outage}
 	eventStatuses = []audit.Status{audit.Success, audit.Failed, audit.Intent}
 	eventFailures = []audit.Failure{audit.Denied, audit.Errored, audit.Timeout, audit.Limited,
 		audit.Crashed, audit.Invalid}
@@ -215,7 +216,8 @@ func (e eventRow) Facts() (all []fact) {
 		{"Time", e.Time.UTC().Format("2006-01-02 15:04:05.000 UTC")}, {"Type", string(e.Type)},
 		{"Status", string(e.Status)}, {"Failure", string(e.Failure)}, {"Intent", intended},
 		{"Why", why}, {"Decided by", e.Axis}, {"Missing", e.Missing},
-		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client}, {"Role", e.Role},
+		{"Issuer", e.Issuer}, {"Principal", e.Principal}, {"Client", e.Client},
+		{"Roles", strings.Join(e.Roles, ", ")},
 		{"Tool", e.Tool}, {"Prompt", e.Prompt}, {"Resource", e.Resource}, {"Action", e.Action},
 		{"Object", e.Object}, {"Catalog", e.Catalog}, {"Shown", shown}, {"Failures", failures},
 		{"Took", took}, {"Request", e.RequestID}, {"Trace", e.TraceID}, {"In its chain", chained},

@@ -34,7 +34,7 @@ func (w *world) trail(t *testing.T, n int) {
 		events[i] = audit.Event{
 			Time: noon.Add(time.Duration(i) * time.Hour), Type: audit.ToolCalled,
 			Tool: fmt.Sprintf("tool_%03d", i), Issuer: issuer, Principal: "vera", Client: "desk",
-			Role: "Viewer", RequestID: fmt.Sprint("R", i),
+			Roles: []string{"Viewer"}, RequestID: fmt.Sprint("R", i),
 			Status: audit.Success, Axis: "role", Milliseconds: 1.25,
 		}
 		if i%2 == 1 {
@@ -108,7 +108,7 @@ func TestEventIsShownWithAllOfIt(t *testing.T) {
 	mac := audit.MAC{1}
 	must(0, w.store.Audit().Record(t.Context(), audit.Event{
 		Time: noon, Type: audit.ToolCalled, RequestID: "R1", TraceID: "T1", Issuer: issuer,
-		Principal: "vera", Client: "desk", Role: "Viewer", Tool: "read\u202efile",
+		Principal: "vera", Client: "desk", Roles: []string{"Viewer"}, Tool: "read\u202efile",
 		Status: audit.Success,
 		Axis:   "role", Milliseconds: 1.25, Visible: 2, Total: 3,
 		Arguments: []audit.Argument{{Name: "path", Bytes: 12, Digest: audit.DigestOf([]byte("x"))}},

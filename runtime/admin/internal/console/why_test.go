@@ -80,17 +80,17 @@ func TestTrailShowsWhyACallFailed(t *testing.T) {
 	for _, name := range names {
 		tool := tools[name]
 		tool.Name, tool.Input = name, `{"type":"object"}`
-		rule := access.Rule{Tool: name, MinRole: 1}
+		rule := access.Rule{Tool: name, MinRole: []string{"Viewer"}}
 		if name == "admins" {
-			rule.MinRole = 4
+			rule.MinRole = []string{"Admin"}
 		}
 		g.Tools, g.Table.Rules = append(g.Tools, tool), append(g.Table.Rules, rule)
 	}
 	var log bytes.Buffer
 	server := must(runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("vera"): {Subject: "vera", Role: "Viewer"},
-			identity.HashToken("ada"):  {Subject: "ada", Role: "Admin"}}),
+			identity.HashToken("vera"): {Subject: "vera", Roles: []string{"Viewer"}},
+			identity.HashToken("ada"):  {Subject: "ada", Roles: []string{"Admin"}}}),
 		Catalogs: runtime.CatalogOptions{Source: stored.New(s, stored.Stored)},
 		Audit:    runtime.AuditOptions{Sink: s.Audit()},
 		Protocol: runtime.ProtocolOptions{StateKey: bytes.Repeat([]byte("k"), 32)},

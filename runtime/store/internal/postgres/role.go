@@ -20,7 +20,7 @@ var needs = []struct {
 }{
 	{[]string{"SELECT", "INSERT", "UPDATE", "DELETE"}, []string{"organizations", "teams",
 		"memberships", "tool_catalogs", "tool_catalog_entries", "tool_switches", "grants",
-		"grant_requests", "tasks"}},
+		"grant_requests", "tasks", "boundaries", "seen_clients"}},
 	{[]string{"SELECT", "INSERT", "UPDATE"}, []string{"resource_updates"}},
 	{[]string{"SELECT", "INSERT"}, []string{"audit_events"}},
 	{[]string{"SELECT", "UPDATE"}, []string{"store_revision", "resource_update_count"}},

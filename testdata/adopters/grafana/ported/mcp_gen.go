@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -52,52 +52,44 @@ const (
 	ToolUserInfo                 = "user_info"
 )
 
-// The roles, lowest first.
-const (
-	viewer access.Role = iota + 1 // zero admits no caller
-	member
-	manager
-	admin
-)
-
 // Toolset returns the tools, prompts and resources of package ported; grafana handles the calls.
 func Toolset(grafana *Grafana) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/testdata/adopters/grafana/ported",
-		Manifest: "sha256:458221243ca93f92f60d264f06898c8d3b925008de90f758a93e534342c80eb7",
+		Manifest: "sha256:d59f9ecf3a5706fd7edfa2b6600a046aa26f86544910842e74d682483c6af480",
 		Server:   toolset.ServerInfo{Name: "mcp-grafana", Version: "1.3.0"},
 		Table: access.Table{
-			Roles: []string{"Viewer", "Member", "Manager", "Admin"},
+			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}},
 			Rules: []access.Rule{
-				{Tool: ToolCreateAnnotation, MinRole: member},
-				{Tool: ToolCreateFolder, MinRole: member},
-				{Tool: ToolCreateSnapshot, MinRole: member},
-				{Tool: ToolDeleteSnapshot, MinRole: member},
-				{Tool: ToolGenerateDeeplink, MinRole: viewer},
-				{Tool: ToolGetAnnotationTags, MinRole: viewer},
-				{Tool: ToolGetAnnotations, MinRole: viewer},
-				{Tool: ToolGetDashboardByUID, MinRole: viewer},
-				{Tool: ToolGetDashboardPanelQueries, MinRole: viewer},
-				{Tool: ToolGetDashboardProperty, MinRole: viewer},
-				{Tool: ToolGetDashboardSummary, MinRole: viewer},
-				{Tool: ToolGetDatasource, MinRole: member},
-				{Tool: ToolGetResourceDescription, MinRole: admin},
-				{Tool: ToolGetResourcePermissions, MinRole: admin},
-				{Tool: ToolGetRoleAssignments, MinRole: admin},
-				{Tool: ToolGetRoleDetails, MinRole: admin},
-				{Tool: ToolGetSnapshot, MinRole: viewer},
-				{Tool: ToolListAllRoles, MinRole: admin},
-				{Tool: ToolListDatasources, MinRole: viewer},
-				{Tool: ToolListSnapshots, MinRole: viewer},
-				{Tool: ToolListTeamRoles, MinRole: admin},
-				{Tool: ToolListTeams, MinRole: viewer},
-				{Tool: ToolListUserRoles, MinRole: admin},
-				{Tool: ToolListUsersByOrg, MinRole: admin},
-				{Tool: ToolSearchDashboards, MinRole: viewer},
-				{Tool: ToolSearchFolders, MinRole: viewer},
-				{Tool: ToolUpdateAnnotation, MinRole: member},
-				{Tool: ToolUpdateDashboard, MinRole: member},
-				{Tool: ToolUserInfo, MinRole: viewer},
+				{Tool: ToolCreateAnnotation, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolCreateFolder, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolCreateSnapshot, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolDeleteSnapshot, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolGenerateDeeplink, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetAnnotationTags, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetAnnotations, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetDashboardByUID, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetDashboardPanelQueries, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetDashboardProperty, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetDashboardSummary, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolGetDatasource, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolGetResourceDescription, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolGetResourcePermissions, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolGetRoleAssignments, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolGetRoleDetails, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolGetSnapshot, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolListAllRoles, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolListDatasources, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolListSnapshots, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolListTeamRoles, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolListTeams, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolListUserRoles, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolListUsersByOrg, MinRole: []string{"Admin"}, Facts: "private,untrusted"},
+				{Tool: ToolSearchDashboards, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolSearchFolders, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+				{Tool: ToolUpdateAnnotation, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolUpdateDashboard, MinRole: []string{"Member"}, Facts: "private,untrusted"},
+				{Tool: ToolUserInfo, MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
 			},
 		},
 		Receivers: []any{grafana},

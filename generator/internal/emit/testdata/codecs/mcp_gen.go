@@ -17,7 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -28,7 +28,7 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/codecs",
-		Manifest: "sha256:db77cbec46fd4704898539d362b178673647ffcdc464fda7de7589705f219566",
+		Manifest: "sha256:7d55afb55555caf65ef8fa9905928d7805e0d1441324eab0201993600e9e8eb1",
 		Server:   toolset.ServerInfo{Name: "codecs"},
 		Table: access.Table{
 			Rules: []access.Rule{

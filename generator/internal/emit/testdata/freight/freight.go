@@ -2,6 +2,8 @@
 //
 //mcp:server name=freight title="Freight desk" version=2.1.0 app=depot
 //mcp:roles Guest < Clerk < DepotManager
+//mcp:roles Auditor < DepotManager
+//mcp:scopes freight:all > freight:read, freight:write
 package freight
 
 import (
@@ -82,7 +84,7 @@ func (d *Desk) BookParcel(ctx context.Context, in *BookInput) (Parcel, error) {
 
 // Find lists parcels.
 //
-//mcp:tool minrole=Guest readonly title="Find parcels"
+//mcp:tool minrole=Guest,Auditor readonly title="Find parcels"
 //mcp:param limit minimum=1 maximum=100 default=10
 func (d *Desk) Find(ctx context.Context, status Status, limit int, since *time.Time) (Page[Parcel], error) {
 	return Page[Parcel]{}, nil
@@ -100,7 +102,7 @@ func (d *Desk) Purge(ctx context.Context) error { return nil }
 
 // Inspect answers in go-sdk's own shape.
 //
-//mcp:tool authenticated action=none denial=challenge scopes=freight:look
+//mcp:tool action=none denial=challenge anyscope=freight:read,freight:look
 func (d *Desk) Inspect(ctx context.Context, req *mcp.CallToolRequest, in BookInput) (*mcp.CallToolResult, Parcel, error) {
 	return nil, in.Parcel, nil
 }

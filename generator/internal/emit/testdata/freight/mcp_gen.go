@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -27,27 +27,21 @@ const (
 	ToolPurge      = "purge"
 )
 
-// The roles, lowest first.
-const (
-	guest access.Role = iota + 1 // zero admits no caller
-	clerk
-	depotManager
-)
-
 // Toolset returns the tools, prompts and resources of package freight; desk handles the calls.
 func Toolset(desk *Desk) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/freight",
-		Manifest: "sha256:7074f0ddc31de644480dadb4f6714bf02e84a07f034e65c84d8bb95961abecf2",
+		Manifest: "sha256:16388c0ef6403e87d64faf9e1e90e39da92d27bf81fa8814b9bd5f3e606403b4",
 		Server:   toolset.ServerInfo{Name: "freight", Title: "Freight desk", Version: "2.1.0"},
 		Table: access.Table{
-			Roles: []string{"Guest", "Clerk", "DepotManager"},
+			Roles:  [][]string{{"Guest", "Clerk", "DepotManager"}, {"Auditor", "DepotManager"}},
+			Scopes: [][]string{{"freight:all", "freight:read", "freight:write"}},
 			Rules: []access.Rule{
-				{Tool: ToolBookParcel, MinRole: clerk, Scopes: []string{"freight:read", "freight:write"}, Denial: access.Forbid},
+				{Tool: ToolBookParcel, MinRole: []string{"Clerk"}, Scopes: []string{"freight:read", "freight:write"}, OrScopes: [][]string{{"freight:all"}}, Denial: access.Forbid},
 				{Tool: ToolCount, Public: true},
-				{Tool: ToolFind, MinRole: guest},
-				{Tool: ToolInspect, Authenticated: true, Scopes: []string{"freight:look"}, Permission: access.NoPermission(), Denial: access.Challenge},
-				{Tool: ToolPurge, MinRole: depotManager, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
+				{Tool: ToolFind, MinRole: []string{"Guest", "Auditor"}},
+				{Tool: ToolInspect, Scopes: []string{"freight:read"}, OrScopes: [][]string{{"freight:look"}, {"freight:all"}}, Permission: access.NoPermission(), Denial: access.Challenge},
+				{Tool: ToolPurge, MinRole: []string{"DepotManager"}, Permission: access.Permission{App: "depot", Action: "purge", Object: "parcel"}, Constrained: true, Denial: access.Conceal},
 			},
 		},
 		Receivers: []any{desk},

@@ -15,7 +15,7 @@ import (
 	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = mcpToolset2.Contract7_RunGoGenerate
+const _ = mcpToolset2.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -24,27 +24,18 @@ const (
 	ToolWait = "wait"
 )
 
-// The roles, lowest first.
-const (
-	mcpTable mcpAccess.Role = iota + 1 // zero admits no caller
-	mcpDefault
-	readOnly
-	mcpAdmin
-	mcpString
-)
-
 // Toolset returns the tools, prompts and resources of package namecollisions; access2 and table handle the calls.
 func Toolset(access2 *Access, table Table) mcpToolset2.Toolset {
 	return mcpToolset2.NewToolset(mcpToolset2.Generated{
 		Package:  "example.com/namecollisions",
-		Manifest: "sha256:3626074a4f48bb656b060e2d9bba9441db16cae9bdbf17dc5cc17b6444f3a642",
+		Manifest: "sha256:b5344f2a799ec5bb4fc76f84582661315b4948c0f834346caf2dbe967a6741bb",
 		Server:   mcpToolset2.ServerInfo{Name: "namecollisions"},
 		Table: mcpAccess.Table{
-			Roles: []string{"table", "Default", "read-only", "admin", "String"},
+			Roles: [][]string{{"table", "Default", "read-only", "admin", "String"}},
 			Rules: []mcpAccess.Rule{
-				{Tool: ToolCall, MinRole: readOnly},
-				{Tool: ToolLook, MinRole: mcpDefault},
-				{Tool: ToolWait, MinRole: mcpTable},
+				{Tool: ToolCall, MinRole: []string{"read-only"}},
+				{Tool: ToolLook, MinRole: []string{"Default"}, Facts: "private,untrusted"},
+				{Tool: ToolWait, MinRole: []string{"table"}},
 			},
 		},
 		Receivers: []any{access2, table},

@@ -15,7 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -31,7 +31,7 @@ const (
 func Toolset(j *Job) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/permissions",
-		Manifest: "sha256:82f7eced991ab06a5d0b87a8f5b40fa2dcda8ee82a991f958d27c7212f821993",
+		Manifest: "sha256:e3c26bb1108e07fe208444a9038120b4156991871f55479e1a1943fa297342c1",
 		Server:   toolset.ServerInfo{Name: "permissions"},
 		Table: access.Table{
 			Rules: []access.Rule{

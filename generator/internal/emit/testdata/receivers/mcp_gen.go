@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -30,25 +30,18 @@ type (
 	ShelfPayAnnotated struct{}
 )
 
-// The roles, lowest first.
-const (
-	visitor access.Role = iota + 1 // zero admits no caller
-	seller
-	owner
-)
-
 // Toolset returns the tools, prompts and resources of package receivers; shelf and till handle the calls.
 func Toolset(shelf Shelf, till Till) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/receivers",
-		Manifest: "sha256:ff2d1ba67868ba55b62ffbdd0a48a157e96a7590807ab8c3d39df648201704ee",
+		Manifest: "sha256:847ce96bc70d945851085e0a28ad32ec56fb7f1615ad3075980af8b81278cae2",
 		Server:   toolset.ServerInfo{Name: "receivers"},
 		Table: access.Table{
-			Roles: []string{"Visitor", "Seller", "Owner"},
+			Roles: [][]string{{"Visitor", "Seller", "Owner"}},
 			Rules: []access.Rule{
-				{Tool: ToolClose, MinRole: owner},
+				{Tool: ToolClose, MinRole: []string{"Owner"}},
 				{Tool: ToolShelfPay, Authenticated: true},
-				{Tool: ToolTillPay, MinRole: seller},
+				{Tool: ToolTillPay, MinRole: []string{"Seller"}},
 			},
 		},
 		Receivers: []any{shelf, till},

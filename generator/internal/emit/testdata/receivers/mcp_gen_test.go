@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:1629c39c349c9986ced875073c4171cf",
-		Code:   "2:40699ee91d29cf50c8803f6a0acebe58",
+		Code:   "2:ccb895cafeb53d42c80ce9c98787073e",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",

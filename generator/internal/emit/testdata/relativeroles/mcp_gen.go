@@ -13,7 +13,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract7_RunGoGenerate
+const _ = toolset.Contract8_RunGoGenerate
 
 // The tools of this package.
 const (
@@ -25,12 +25,12 @@ const (
 func Toolset() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "example.com/relativeroles",
-		Manifest: "sha256:66177bc71d85ba230b5db8ce65f3fdb815dad09d771e4ac12069abbb6ede32c4",
+		Manifest: "sha256:db91a63e4c73380b23c1555f4340eb9e0fee13c1632e653a839999c26b36e623",
 		Server:   toolset.ServerInfo{Name: "relativeroles", Version: "0.1.0"},
 		Table: access.Table{
 			Rules: []access.Rule{
-				{Tool: ToolEcho, MinRole: access.Lowest, Permission: access.Permission{Action: "view"}, Verb: "list"},
-				{Tool: ToolShout, MinRole: access.Highest},
+				{Tool: ToolEcho, MinRole: []string{"lowest"}, Permission: access.Permission{Action: "view"}, Verb: "list"},
+				{Tool: ToolShout, MinRole: []string{"highest"}},
 			},
 		},
 		Timeout: 30 * time.Second,

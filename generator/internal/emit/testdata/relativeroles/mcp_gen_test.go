@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:52b2482f669279e03f3116b6d3ad8b11",
+		Code:   "2:b3aa509f22ff1df9b244b3b3076f8a0e",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},

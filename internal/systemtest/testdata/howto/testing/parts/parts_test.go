@@ -18,7 +18,7 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mel := access.Principal{Subject: "mel", Role: "Member"}
+	mel := access.Principal{Subject: "mel", Roles: []string{"Member"}}
 
 	c := client.New(mcptest.As(t, server, mel, ""))
 	receipt, err := c.Order(t.Context(), client.OrderInput{Article: "nail", Pieces: 3})

@@ -9,6 +9,6 @@ import (
 )
 
 func explain(ctx context.Context, server *runtime.Server) {
-	mel := access.Principal{Issuer: "shop", Subject: "mel", Role: "Member"}
+	mel := access.Principal{Issuer: "shop", Subject: "mel", Roles: []string{"Member"}}
 	fmt.Println(server.Explain(ctx, mel, "book"))
 }

@@ -60,7 +60,9 @@ func At(status int, location, format string, args ...any) *huma.ErrorModel {
 var unfit = []struct{ text, location string }{
 	{"the name of the", "body.name"}, {"has no name", "body.name"},
 	{"the description", "body.description"}, {"the module", "body.module_id"},
-	{"the issuer", "body.issuer"}, {"subject", "body.subject"}, {"no standing", "body.standing"},
+	{"the issuer", "body.issuer"}, {"role ", "body.roles"}, {"item ", "body.items"},
+	{"of client and actor", "body.client"}, {"the client", "body.client"}, {"the actor", "body.actor"}, {"until is", "body.until"},
+	{"subject", "body.subject"}, {"no standing", "body.standing"},
 	{"less than an hour ago", "body.before"},
 }
 
@@ -165,8 +167,12 @@ func (w Writer) Clean(p *huma.ErrorModel, id string, set func(header, value stri
 	clean.Errors = nil
 	for _, detail := range p.Errors {
 		message := detail.Message
-		if message == validation.MsgExpectedMatchAtLeastOneSchema { // only ids have several
+		if message == validation.MsgExpectedMatchAtLeastOneSchema {
 			message = NotAnID
+			if field := detail.Location[strings.LastIndexByte(detail.Location, '.')+1:]; field == "roles" ||
+				field == "items" {
+				message = `expected a list of texts, or "*" for all`
+			}
 		}
 		clean.Errors = append(clean.Errors, &huma.ErrorDetail{
 			Location: w.Mask.Text(detail.Location), Message: w.Mask.Text(message)})

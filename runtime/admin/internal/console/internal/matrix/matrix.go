@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/scopeorder"
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -35,8 +37,8 @@ func (c column) Path() string {
 	if !c.principal.Anonymous() {
 		q.Set("subject", c.principal.Subject)
 	}
-	if c.principal.Role != "" {
-		q.Set("role", c.principal.Role)
+	if len(c.principal.Roles) > 0 {
+		q["role"] = c.principal.Roles
 	}
 	q.Set("show", "1")
 	return runtime.PathConsole + "/principal?" + q.Encode()
@@ -75,7 +77,7 @@ func Kinds() []access.Kind {
 func callersOf(roles []string) []column {
 	all := []column{{Anonymous, access.Principal{}}, {noRole, access.Principal{Subject: somebody}}}
 	for _, role := range roles {
-		all = append(all, column{role, access.Principal{Subject: somebody, Role: role}})
+		all = append(all, column{role, access.Principal{Subject: somebody, Roles: []string{role}}})
 	}
 	return all
 }
@@ -92,13 +94,16 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 			enforced, byRole := enforcesPermission(table, k, rule), byRole(table, k, rule)
 			for _, c := range m.Callers {
 				caller := c.principal
-				caller.Scopes = rule.Scopes
+				caller.Scopes = slices.Concat(rule.Alternatives()...)
 				d := byRole.Decide(caller, rule.Name())
 				r.Cells = append(r.Cells, cell{d.Allowed, d.Missing()})
 			}
-			for _, scope := range rule.Scopes {
-				r.Also = append(r.Also, "scope "+scope)
+			for _, roles := range byRole.Together(rule.Name()) {
+				r.Also = append(r.Also, "or the roles "+strings.Join(roles, " and "))
 			}
+			r.Also = append(r.Also, scopeorder.Words(rule.Alternatives(), func(scope string) string {
+				return scope
+			})...)
 			switch {
 			case rule.Permission.Required() && enforced:
 				r.Also = append(r.Also, "permission "+rule.Permission.String())
@@ -129,7 +134,8 @@ func Of(table access.Table, off []string, allows func(tool string) []toolset.All
 // enforcesPermission reports whether the table enforces the rule's permission: a principal without
 // permissions of the host lacks it then.
 func enforcesPermission(table access.Table, k access.Kind, rule access.Rule) bool {
-	p := access.Principal{Subject: somebody, Scopes: rule.Scopes}
+	p := access.Principal{Subject: somebody,
+		Scopes: slices.Concat(rule.Alternatives()...)}
 	return slices.ContainsFunc(table.Of(k).Explain(p, rule.Name()), func(v access.Verdict) bool {
 		return v.Axis == access.AxisPermission && !v.Holds
 	})
@@ -141,7 +147,12 @@ func byRole(table access.Table, k access.Kind, rule access.Rule) access.Table {
 	if enforced {
 		rule.Authenticated = true // an anonymous caller has no permission
 	}
-	alone := access.Table{Roles: table.Hierarchy(), Rules: []access.Rule{rule}}
+	alone := access.Table{Roles: table.Roles, Rules: []access.Rule{rule}}
+	if k == access.Values { // its tool's roles are needed too
+		tool, _ := table.Tool(rule.Tool)
+		alone.Rules, alone.Values = []access.Rule{tool}, []access.Rule{rule}
+		return alone.Of(k)
+	}
 	for _, v := range table.Values {
 		if k == access.Tools && v.Tool == rule.Tool {
 			v.Authenticated = v.Authenticated || enforced

@@ -84,8 +84,14 @@ func shorten(text string, runes int) (short string, cut bool) {
 }
 
 // Name writes a name that somebody else chose: all of it is visible, and lines end between its
-// words.
-func Name(name string) template.HTML { return Breakable(Text(name)) }
+// words. A name with a space at an end has quotation marks.
+func Name(name string) template.HTML {
+	text := Text(name)
+	if strings.Trim(text, " ") != text {
+		text = `"` + text + `"`
+	}
+	return Breakable(text)
+}
 
 // joints are the characters between the words of a name.
 const joints = "_/.-:"

@@ -59,6 +59,15 @@ func TestWordsOfOthersAreCut(t *testing.T) {
 	})
 }
 
+func TestNamesWithASpaceAtAnEndAreQuoted(t *testing.T) {
+	for name, want := range map[string]string{"": "", "a b": "a b", "a  b": "a  b", " a": `" a"`,
+		"a ": `"a "`, " ": `" "`, "\u00a0a": `\u00a0a`, " a<b ": `" a<b "`} {
+		if got := html.UnescapeString(string(visible.Name(name))); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
 func TestNamesBreakBetweenTheirWords(t *testing.T) {
 	for name, want := range map[string]string{
 		"": "", "get": "get", "promote_to_manager": "promote_<wbr>to_<wbr>manager", "team://people/{id}": "team://<wbr>people/<wbr>{id}", "a.b-c/": "a.<wbr>b-<wbr>c/",
