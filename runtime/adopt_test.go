@@ -101,8 +101,9 @@ func TestAdoptNamesTheSettingAndTheCure(t *testing.T) {
 		{`contains the tool "bare_tool"`, existing("a", "bare_tool"), access.Rule{Public: true},
 			func(o *opts) { o.Texts.Instructions = "Call bare_tool." }, nil},
 		// a name or alias of a tool that the server lists to some clients, or that ReadOnly removes
-		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}}, conditional, []toolset.Toolset{toolsetOf(
-			[]toolset.Tool{{Name: "zap", Aliases: []string{"ask"}, Input: anyInput, Call: nothing}})}},
+		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}}, conditional,
+			[]toolset.Toolset{toolsetOf(
+				[]toolset.Tool{{Name: "zap", Aliases: []string{"ask"}, Input: anyInput, Call: nothing}})}},
 		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}}, conditional,
 			[]toolset.Toolset{toolsetOf([]toolset.Tool{good("ask")})}},
 		{`"ask"`, picky(), access.Rule{MinRole: []string{"Member"}},

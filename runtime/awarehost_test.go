@@ -129,7 +129,8 @@ func stockGenerated() toolset.Generated {
 	g := toolset.Generated{
 		Package: "example.com/stock", Server: toolset.ServerInfo{Name: "stock", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "device_change", MinRole: []string{"Member"}, Permission: permission("dcim.change_device")},
+			{Tool: "device_change", MinRole: []string{"Member"},
+				Permission: permission("dcim.change_device")},
 			{Tool: "device_find", MinRole: []string{"Viewer"}, Permission: permission("dcim.view_device"),
 				Constrained: true},
 			{Tool: "device_get", MinRole: []string{"Viewer"}, Permission: permission("dcim.view_device")},

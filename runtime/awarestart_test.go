@@ -81,7 +81,8 @@ func TestPermissionAwareServersThatCannotWorkDoNotStart(t *testing.T) {
 	bare := toolset.NewToolset(gen{Package: "example.com/odd", Server: toolset.ServerInfo{Name: "odd"},
 		Tools: []toolset.Tool{good("a"), good("b"), good("c")},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
-			{Tool: "a", MinRole: []string{"Viewer"}}, {Tool: "b", MinRole: []string{"Viewer"}}, {Tool: "c", Public: true}}}})
+			{Tool: "a", MinRole: []string{"Viewer"}}, {Tool: "b", MinRole: []string{"Viewer"}},
+			{Tool: "c", Public: true}}}})
 	const (
 		asks = `tool "device_change", tool "device_find", tool "device_get", tool "device_wipe", ` +
 			`tool "export", prompt "triage", resource "dcim://devices" and resource "dcim://sites/{id}"`
@@ -248,7 +249,8 @@ func TestExplanationsAndTheDoctorSayWhy(t *testing.T) {
 			identity.HashToken("t"): {Subject: "ada", User: "ada", Roles: []string{"Viewer"}}}),
 	}, stock())
 	ctx := context.Background()
-	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Roles: []string{"Viewer"}}, "device_get")
+	e := s.Explain(ctx, access.Principal{Subject: "ada", User: "ada", Roles: []string{"Viewer"}},
+		"device_get")
 	if want := `tool "device_get": denied
   authentication holds: needs an authenticated caller, has ada
   role holds: needs Viewer, has Viewer
@@ -330,7 +332,8 @@ func crud() toolset.Toolset {
 	}
 	rules := []access.Rule{
 		device("destroy", "destroy", "delete", "Member"), device("list", "list", "view", "Viewer"),
-		{Tool: "napalm", MinRole: []string{"Viewer"}, Permission: access.Permission{Action: "napalm_read"}},
+		{Tool: "napalm", MinRole: []string{"Viewer"}, Permission: access.Permission{
+			Action: "napalm_read"}},
 		device("peek", "", "view", "Viewer"), device("retrieve", "retrieve", "view", "Viewer"),
 	}
 	var tools []toolset.Tool

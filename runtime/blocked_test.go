@@ -61,7 +61,8 @@ type blockRequest struct {
 	late              bool // it is sent while the block is made
 }
 
-var blockKinds = []string{"stream", "listen", "tools/call hold", "tools/call stuck", "tools/call quick",
+var blockKinds = []string{"stream", "listen", "tools/call hold", "tools/call stuck",
+	"tools/call quick",
 	"tools/call progress", "tools/call task", "tools/call ask", "tools/list", "resources/read",
 	"prompts/get", "completion/complete"}
 
@@ -85,7 +86,8 @@ type blockSource struct {
 	changes chan boundary.Party
 }
 
-func (s *blockSource) Boundary(_ context.Context, p boundary.Party) (b boundary.Boundary, ok bool, err error) {
+func (s *blockSource) Boundary(_ context.Context, p boundary.Party) (b boundary.Boundary, ok bool,
+	err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b = boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}
@@ -284,12 +286,14 @@ func (r blockRequest) request(c *raw, id int) *http.Request {
 	case "tasks/get":
 		params, headers["Mcp-Name"] = `"taskId":"x"`, "x"
 	case "initialize":
-		params = `"protocolVersion":"` + c.era + `","capabilities":{},"clientInfo":{"name":"a","version":"1"}`
+		params = `"protocolVersion":"` + c.era +
+			`","capabilities":{},"clientInfo":{"name":"a","version":"1"}`
 		delete(headers, "Mcp-Session-Id")
 	}
 	headers["Mcp-Method"] = method
 	body := strings.Replace(c.request(method, params), `"id":7`, fmt.Sprintf(`"id":%d`, id), 1)
-	body = strings.Replace(body, `"params":{"name"`, `"params":{"_meta":{"progressToken":"p"},"name"`, 1)
+	body = strings.Replace(body, `"params":{"name"`,
+		`"params":{"_meta":{"progressToken":"p"},"name"`, 1)
 	return asked(c, http.MethodPost, body, headers)
 }
 

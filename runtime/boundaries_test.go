@@ -115,20 +115,23 @@ func TestOptionalBoundariesAndRegistrationAreAWarning(t *testing.T) {
 		optional bool
 		want     string // issuers with a warning
 	}{
-		{nil, false, ""}, {boundaryFile(t, everybody), false, ""}, {boundaryFile(t, everybody), true, "j"},
+		{nil, false, ""}, {boundaryFile(t, everybody), false, ""}, {boundaryFile(t, everybody),
+			true, "j"},
 		{boundaryFile(t, "boundaries: []"), true, "ij"}, {failingBoundaries{}, true, "ij"},
 	} {
 		var log lines
 		source := &registering{Source: identity.Static(map[string]access.Principal{})}
 		newServer(t, runtime.Options{Identity: source, Logger: log.at(slog.LevelDebug),
-			Access: runtime.AccessOptions{Boundaries: test.source, BoundariesOptional: test.optional}}, depot())
+			Access: runtime.AccessOptions{Boundaries: test.source,
+				BoundariesOptional: test.optional}}, depot())
 		if source.report != nil {
 			source.report("i", "registration_endpoint")
 			source.report("j", "registration_endpoint")
 		}
 		got := ""
 		for _, line := range log.of(t, "boundaries are optional, and the issuer lets clients register: "+
-			"a client that registers again has no boundary. Add a boundary of the client \"*\" of the issuer, "+
+			"a client that registers again has no boundary. Add a boundary of the client \"*\" "+
+			"of the issuer, "+
 			"or remove Options.Access.BoundariesOptional") {
 			got += line["issuer"].(string)
 			if line["level"] != "WARN" || line["metadata"] != "registration_endpoint" {
@@ -152,7 +155,8 @@ func TestBoundaryOfExplanationsAndIdentify(t *testing.T) {
 		s := newServer(t, runtime.Options{Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("agent-token"): agent, identity.HashToken("desk-token"): other}),
 			Access: runtime.AccessOptions{Boundaries: file, BoundariesOptional: optional}}, depot())
-		for tool, want := range map[string]bool{"read": true, "edit": false, "look": false, "drop": false} {
+		for tool, want := range map[string]bool{"read": true, "edit": false, "look": false,
+			"drop": false} {
 			e := s.Explain(context.Background(), agent, tool)
 			if e.Allowed != want || e.Listed != want || want != (e.Missing == "") ||
 				strings.Contains(e.String(), "boundary fails") == want {
@@ -209,8 +213,9 @@ func TestBoundaryOfGuardedToolsListsAndInstructions(t *testing.T) {
 			}
 			return "listed: " + strings.Join(tools, " ")
 		}},
-		Access: runtime.AccessOptions{Boundaries: boundaryFile(t, "boundaries: [{issuer: i, client: agent, "+
-			"roles: '*', items: ['tool:push']}, {issuer: i, client: desk, roles: '*', items: '*'}]")},
+		Access: runtime.AccessOptions{Boundaries: boundaryFile(t,
+			"boundaries: [{issuer: i, client: agent, "+
+				"roles: '*', items: ['tool:push']}, {issuer: i, client: desk, roles: '*', items: '*'}]")},
 		Admin: func(a runtime.Administered) (http.Handler, error) {
 			server = a
 			return http.NotFoundHandler(), nil
@@ -276,11 +281,13 @@ func TestBoundedClientsAdministerNothing(t *testing.T) {
 			if source == nil {
 				want = test.without
 			}
-			if got := listed.IsAdmin(test.p); got != want || server.IsAdmin(test.p) != (want && source == nil) {
+			if got := listed.IsAdmin(test.p); got != want || server.IsAdmin(test.p) != (want &&
+				source == nil) {
 				t.Errorf("boundaries %t, %+v: %v, want %v", source != nil, test.p, got, want)
 			}
 			manages := source == nil || test.manages
-			if got := listed.MayManage(test.p); got != manages || server.MayManage(test.p) != (source == nil) {
+			if got := listed.MayManage(test.p); got != manages ||
+				server.MayManage(test.p) != (source == nil) {
 				t.Errorf("boundaries %t, %+v manages: %v, want %v", source != nil, test.p, got, manages)
 			}
 		}
@@ -331,7 +338,8 @@ func TestBlockedClientsBesideMCP(t *testing.T) {
 	var server runtime.Administered
 	s := newServer(t, runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("agent-token"): by("agent", ""), identity.HashToken("desk-token"): by("desk", ""),
+			identity.HashToken("agent-token"): by("agent", ""),
+			identity.HashToken("desk-token"):  by("desk", ""),
 			identity.HashToken("robot-token"): by("desk", "robot")}),
 		Audit: runtime.AuditOptions{Sink: audit.SinkFunc(func(_ context.Context, e audit.Event) error {
 			events = append(events, e)
@@ -380,7 +388,8 @@ func TestBlockedClientsBesideMCP(t *testing.T) {
 		}
 	}
 	e := s.Explain(context.Background(), by("agent", ""), "look")
-	if e.Allowed || e.Listed || !strings.Contains(e.String(), "its client is blocked (403 over HTTP)") {
+	if e.Allowed || e.Listed || !strings.Contains(e.String(),
+		"its client is blocked (403 over HTTP)") {
 		t.Error(e)
 	}
 }
@@ -435,7 +444,8 @@ func TestPrincipalsOwnBoundsDoNotCount(t *testing.T) {
 	table := depot().Generated().Table
 	agent.Bounds = table.Bounds(table.Hierarchy(), func(access.Kind, access.Rule) bool { return true })
 	s := newServer(t, runtime.Options{Identity: identity.Static(map[string]access.Principal{
-		identity.HashToken("agent-token"): agent}), Access: runtime.AccessOptions{Boundaries: failingBoundaries{}}}, depot())
+		identity.HashToken("agent-token"): agent}), Access: runtime.AccessOptions{
+		Boundaries: failingBoundaries{}}}, depot())
 	if e := s.Explain(context.Background(), agent, "look"); e.Allowed {
 		t.Error(e)
 	}
@@ -443,7 +453,8 @@ func TestPrincipalsOwnBoundsDoNotCount(t *testing.T) {
 
 type failingBoundaries struct{}
 
-func (failingBoundaries) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool, error) {
+func (failingBoundaries) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool,
+	error) {
 	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}}, true, errors.New("no")
 }
 
@@ -451,7 +462,8 @@ func (failingBoundaries) Boundary(context.Context, boundary.Party) (boundary.Bou
 // three resources that match the same URI: the first one inside answers and notifies.
 func TestResourceInsideABoundaryAnswersInPlaceOfOneOutside(t *testing.T) {
 	uris := []string{"doc://7", "doc://{+path}", "doc://{id}"} // in the order of their answers
-	g := toolset.Generated{Package: "example.com/docs", Table: access.Table{Roles: access.DefaultRoles()},
+	g := toolset.Generated{Package: "example.com/docs",
+		Table:  access.Table{Roles: access.DefaultRoles()},
 		Server: toolset.ServerInfo{Name: "docs", Version: "1"}}
 	for _, uri := range uris {
 		r := toolset.Resource{URI: uri, Name: uri, Subscribe: true,

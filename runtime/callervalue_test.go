@@ -25,7 +25,8 @@ import (
 func valued() identity.Source {
 	return identity.Bearer(func(_ context.Context, token string) (identity.Identity, error) {
 		name, _, _ := strings.Cut(token, "-")
-		return identity.Identity{Principal: access.Principal{Subject: name, Roles: []string{"Admin"}}}, nil
+		return identity.Identity{Principal: access.Principal{Subject: name,
+			Roles: []string{"Admin"}}}, nil
 	}, identity.KeepToken())
 }
 

@@ -63,12 +63,14 @@ func scoped() toolset.Toolset {
 // holders are callers by token: role and scopes.
 func holders() identity.Source {
 	return identity.Static(map[string]access.Principal{
-		identity.HashToken("few"): {Subject: "few", Roles: []string{"Member"}, Scopes: []string{"stock:read",
-			"else", "zwölf", `qu"ote`}},
+		identity.HashToken("few"): {Subject: "few", Roles: []string{"Member"},
+			Scopes: []string{"stock:read",
+				"else", "zwölf", `qu"ote`}},
 		identity.HashToken("low"): {Subject: "low", Roles: []string{"Viewer"},
 			Scopes: []string{"stock:read"}},
-		identity.HashToken("full"): {Subject: "full", Roles: []string{"Admin"}, Scopes: []string{"stock:read",
-			"stock:write"}},
+		identity.HashToken("full"): {Subject: "full", Roles: []string{"Admin"},
+			Scopes: []string{"stock:read",
+				"stock:write"}},
 	})
 }
 

@@ -68,7 +68,8 @@ few (Options.Identity), issuer i, roles Member, scopes stock:read
 `
 			if got := report.String(); !strings.HasPrefix(got, want) ||
 				!strings.Contains(got,
-					"\n\nfull (Options.Identity), client c, roles Admin, scopes stock:read stock:write\n  sees tool hush\n") {
+					"\n\nfull (Options.Identity), client c, roles Admin, scopes stock:read "+
+						"stock:write\n  sees tool hush\n") {
 				t.Errorf("%s", got)
 			}
 		}
@@ -104,7 +105,8 @@ func TestDoctorReportsWhoIsRefused(t *testing.T) {
 		s := aware(t, h, runtime.Options{Anonymous: test.anonymous})
 		report := s.Doctor(ctx, asked...)
 		for _, want := range append(test.want,
-			"ada (asked for), roles Boss, user ada of the host\n  problem: a role of the principal is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
+			"ada (asked for), roles Boss, user ada of the host\n  problem: a role of the "+
+				"principal is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
 			if !strings.Contains(report.String(), want) {
 				t.Errorf("no %s in\n%s", want, report)
 			}

@@ -31,7 +31,8 @@ func ExampleNew() {
 	}
 	table := server.Table()
 	fmt.Println("anonymous:", table.Visible(access.Principal{}).Names())
-	fmt.Println("mel:", table.Visible(access.Principal{Subject: "mel", Roles: []string{"Member"}}).Names())
+	fmt.Println("mel:", table.Visible(access.Principal{Subject: "mel",
+		Roles: []string{"Member"}}).Names())
 	// Output:
 	// anonymous: [list_parts]
 	// mel: [list_parts order_parts]

@@ -31,7 +31,8 @@ func depot() toolset.Toolset {
 	g := toolsetOf([]toolset.Tool{tool("look", true, "a"), tool("read", true, "a", "b"),
 		tool("edit", false, "b", "c"), tool("drop", false, "c"), shout},
 		access.Rule{Tool: "look", Public: true}, access.Rule{Tool: "read", MinRole: []string{"Viewer"}},
-		access.Rule{Tool: "edit", MinRole: []string{"Member"}}, access.Rule{Tool: "drop", MinRole: []string{"Admin"}},
+		access.Rule{Tool: "edit", MinRole: []string{"Member"}}, access.Rule{Tool: "drop",
+			MinRole: []string{"Admin"}},
 		access.Rule{Tool: "shout", MinRole: []string{"Member"}}).Generated()
 	g.Prompts = []toolset.Prompt{{Name: "greet",
 		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {

@@ -370,7 +370,8 @@ func boards() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/boards", Server: toolset.ServerInfo{Name: "boards", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(),
-			Rules: []access.Rule{{Tool: "edit", MinRole: []string{"Member"}}, {Tool: "show", MinRole: []string{"Member"}}},
+			Rules: []access.Rule{{Tool: "edit", MinRole: []string{"Member"}}, {Tool: "show",
+				MinRole: []string{"Member"}}},
 			Resources: []access.Rule{{Resource: boardURI, MinRole: []string{"Member"}},
 				{Resource: "ui://parts/other", Authenticated: true}}},
 		Tools:     []toolset.Tool{tool("edit"), tool("show")},

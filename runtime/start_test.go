@@ -333,7 +333,8 @@ func TestNewReportsEverythingAtOnce(t *testing.T) {
 				Rules: []access.Rule{{Tool: "x", Public: true, Authenticated: true}}},
 		}))
 	for _, want := range []string{"PageSize", "Denial", "argument 1", "not a tool name", "no rule",
-		"no tool", "server has no name", "the role A stands twice", "public excludes other requirements"} {
+		"no tool", "server has no name", "the role A stands twice",
+		"public excludes other requirements"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -422,7 +423,8 @@ func TestTableOfAServerIsACopy(t *testing.T) {
 				return toolset.Done(nil)
 			}}
 	}
-	rules := []access.Rule{{Tool: "a", Scopes: []string{"x", "y"}}, {Tool: "b", MinRole: []string{"Admin"}}}
+	rules := []access.Rule{{Tool: "a", Scopes: []string{"x", "y"}}, {Tool: "b",
+		MinRole: []string{"Admin"}}}
 	s := newServer(t, runtime.Options{}, toolsetOf([]toolset.Tool{tool("a"), tool("b")}, rules...))
 	scopes, _ := s.Table().Of(access.Tools).Tool("a")
 	scopes.Scopes[0], scopes.Scopes[1] = "z", "z"

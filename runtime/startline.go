@@ -81,7 +81,8 @@ func (s *Server) startRecord() []slog.Attr {
 	}
 	if s.brief {
 		usual := map[string]string{"admin_role": s.highestRole(), "admin": "false",
-			"boundaries": "none", "boundaries_optional": "false", "list_all": "false", "sandbox": "none", "interceptors": "0", "adopted": "false",
+			"boundaries": "none", "boundaries_optional": "false", "list_all": "false",
+			"sandbox": "none", "interceptors": "0", "adopted": "false",
 			"origins": "[]", "hosts": "[]", "trusted_proxies": "[]"}
 		further = slices.DeleteFunc(further, func(a slog.Attr) bool {
 			value, ok := usual[a.Key]

@@ -152,7 +152,8 @@ func TestStartIsAShortLineOnATerminal(t *testing.T) {
 			Hosts:          []string{"mcp.example"},
 			TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")},
 		}}
-	if line := start(terminal, terminal, wider); line != usual+" boundaries=runtime_test.failingBoundaries "+
+	if line := start(terminal, terminal,
+		wider); line != usual+" boundaries=runtime_test.failingBoundaries "+
 		"boundaries_optional=true admin_role=Manager list_all=true "+
 		"origins=[https://app.example] hosts=[mcp.example] "+
 		"trusted_proxies=[10.1.2.0/24]" {

@@ -127,7 +127,8 @@ func TestServerAndMcpgenHaveTheSameBlastRadius(t *testing.T) {
 	}
 	var server runtime.Administered
 	if _, err := runtime.New(runtime.Options{Identity: identity.Static(nil),
-		Access: runtime.AccessOptions{Boundaries: boundaries}, Host: runtime.HostOptions{RecordOnly: true},
+		Access: runtime.AccessOptions{Boundaries: boundaries}, Host: runtime.HostOptions{
+			RecordOnly: true},
 		Admin: func(a runtime.Administered) (http.Handler, error) {
 			server = a
 			return http.NotFoundHandler(), nil

@@ -212,7 +212,8 @@ func (p policy) sides(ctx context.Context, before, after []*policydiff.Manifest)
 	case len(files) > 2 || slices.Contains(files, ""):
 		return sides, errors.New("--boundaries takes one file, or two files: --boundaries OLD,NEW")
 	case len(files) == 1 && isFile:
-		return sides, fmt.Errorf("--base and --head are files: write the file of boundaries of each, as in "+
+		return sides, fmt.Errorf("--base and --head are files: write the file of boundaries of "+
+			"each, as in "+
 			"--boundaries OLD,%s", files[0])
 	case len(files) == 1:
 		files, refs = []string{files[0], files[0]}, []string{p.base, p.head}

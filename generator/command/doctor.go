@@ -163,7 +163,8 @@ func (d doctor) registration(ctx context.Context, issuer string) string {
 	}
 	at, err := url.Parse(issuer)
 	if err == nil {
-		err = d.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", nil, &metadata)
+		err = d.get(ctx, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", nil,
+			&metadata)
 		if err != nil {
 			err = d.get(ctx, at.Scheme+"://"+at.Host+"/.well-known/oauth-authorization-server"+
 				strings.TrimSuffix(at.EscapedPath(), "/"), nil, &metadata)

@@ -92,7 +92,8 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 				"warning: the holder administers the server: if it is an agent, set " +
 				"Options.Access.Boundaries, and remove its client from admin.Options.Clients\n", ""},
 		"no JSON": {false, map[string]string{"/api/v1/whoami": "<html>"}, 0, fmt.Sprintf(items, "", ""),
-			"note: the identity of the holder is not known: $URL/api/v1/whoami does not respond with a JSON " +
+			"note: the identity of the holder is not known: $URL/api/v1/whoami does not " +
+				"respond with a JSON " +
 				"document of the expected form\n"},
 	} {
 		url := stranger(t, test.anonymous, test.documents)

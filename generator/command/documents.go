@@ -136,7 +136,8 @@ func clientOf(cmd *cobra.Command, services []model.Service, name string) (*docum
 }
 
 // entryOf finds the entry of a client or actor, or of a line.
-func entryOf(file, name string, entries []boundaryfile.Entry) (found boundaryfile.Entry, err error) {
+func entryOf(file, name string, entries []boundaryfile.Entry) (found boundaryfile.Entry,
+	err error) {
 	var names, places []string
 	for _, e := range entries {
 		names = append(names, e.Party.Client+e.Party.Actor)
@@ -151,7 +152,8 @@ func entryOf(file, name string, entries []boundaryfile.Entry) (found boundaryfil
 	}
 	switch slices.Sort(names); {
 	case len(places) > 1:
-		return found, fmt.Errorf("--client: several entries have the name %q: %s. Write the line of one, "+
+		return found, fmt.Errorf("--client: several entries have the name %q: %s. Write the "+
+			"line of one, "+
 			"as in %s#%s", name, strings.Join(places, ", "), file, places[0][len(file)+1:])
 	case len(places) == 0 && len(names) == 0:
 		return found, fmt.Errorf("--client: %s has no entries", file)

@@ -140,7 +140,8 @@ func (r *reader) entry(v configfile.Value, at string, bad *configfile.Problems) 
 		return
 	}
 	if !hasIssuer {
-		bad.Add(v.Line, at, `has no issuer: write the issuer of the client, or "" for principals without one`)
+		bad.Add(v.Line, at,
+			`has no issuer: write the issuer of the client, or "" for principals without one`)
 	} else if err := boundaryitem.CheckParty(party.Client, party.Subject, party.Actor); err != nil {
 		bad.Add(v.Line, at, "%v", err)
 	}

@@ -35,12 +35,14 @@ func TestListsOfAFile(t *testing.T) {
 		}
 		b := entries[0].Boundary
 		all := len(want) == 1
-		if !slices.Equal(b.Items, want) || boundaryitem.IsAll(b.Items) != all || boundaryitem.IsAll(b.Roles) != all ||
+		if !slices.Equal(b.Items, want) || boundaryitem.IsAll(b.Items) != all ||
+			boundaryitem.IsAll(b.Roles) != all ||
 			!all && len(b.Roles) > 0 {
 			t.Errorf("%q: %+v, want %q", text, b, want)
 		}
 	}
-	entries, err := read("boundaries: [{issuer: i, client: a, readonly: true, until: 2027-06-30T00:00:00Z}]")
+	entries, err := read("boundaries: [{issuer: i, client: a, readonly: true, until: " +
+		"2027-06-30T00:00:00Z}]")
 	if err != nil {
 		t.Fatal(err)
 	}

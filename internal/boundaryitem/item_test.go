@@ -23,14 +23,15 @@ func TestItemsAreParsed(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":            "has no kind that exists: write tool:NAME,",
-		"a":           "has no kind that exists: write tool:NAME,",
-		"*":           "must be the only one",
-		"Tool:a":      "did you mean tool:a?",
-		"value:a":     "has no kind that exists: write tool:NAME,",
-		"tool:":       "has no name, or spaces around the name: write tool:NAME",
-		"tool: a":     "has no name, or spaces",
-		"tool:a b":    "has something else than ARGUMENT=VALUE after the name of its tool: write tool:a ARGUMENT=VALUE",
+		"":        "has no kind that exists: write tool:NAME,",
+		"a":       "has no kind that exists: write tool:NAME,",
+		"*":       "must be the only one",
+		"Tool:a":  "did you mean tool:a?",
+		"value:a": "has no kind that exists: write tool:NAME,",
+		"tool:":   "has no name, or spaces around the name: write tool:NAME",
+		"tool: a": "has no name, or spaces",
+		"tool:a b": "has something else than ARGUMENT=VALUE after the name of its tool: " +
+			"write tool:a ARGUMENT=VALUE",
 		"tool:a =b":   "has something else than ARGUMENT=VALUE",
 		"tool:a  b=c": "has something else than ARGUMENT=VALUE",
 	} {

@@ -52,7 +52,8 @@ func (p plan) hierarchy() []string { return access.Table{Roles: p.Roles}.Hierarc
 
 // holds reports whether a principal has one of the roles or a role above one of them.
 func (p plan) holds(of principal, roles ...string) bool {
-	return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: of.Roles}, roles...)
+	return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: of.Roles},
+		roles...)
 }
 
 // lowered returns the roles with the one below the last in its place, or without the last.

@@ -117,7 +117,8 @@ func TestOrdersAreEqualByTheirRelation(t *testing.T) {
 		kind int
 		roleorder.Order
 	}{
-		{0, of(main, []string{"x", "c"})}, {0, of(main, []string{"x", "c"}, []string{"a", "c"}, []string{"x"})},
+		{0, of(main, []string{"x", "c"})}, {0, of(main, []string{"x", "c"}, []string{"a", "c"},
+			[]string{"x"})},
 		{1, of(main, []string{"x"})}, {1, of(main, []string{"x"}, []string{"a", "b"})},
 		{2, of(main)}, {3, of([]string{"a", "c"}, []string{"a", "b", "c"}, []string{"x", "c"})},
 		{4, of(main, []string{"y", "c"})}, {5, of(main, []string{"a", "x", "c"})},

@@ -33,7 +33,8 @@ func TestProblemsOfLinesHaveTheirPlaces(t *testing.T) {
 		{lines("a b a"), []string{"0:2 the scope a includes itself: remove it from the list"}},
 		{lines("a b", "x y", "a c"), []string{
 			"2:0 the scope a has two lines: write all that it includes in one line"}},
-		{lines("a x b", "b c", "c a"), []string{"0:2 a includes b here, and is included by other lines: " +
+		{lines("a x b", "b c", "c a"), []string{"0:2 a includes b here, and is included by " +
+			"other lines: " +
 			"the order has a cycle: remove one of the two"}},
 	} {
 		order, problems := scopeorder.New(test.lines)

@@ -26,7 +26,8 @@ func board() toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/board", Server: toolset.ServerInfo{Name: "board", Version: "1"},
 		Table: access.Table{Roles: access.DefaultRoles(), Resources: []access.Rule{
-			{Resource: "board://admins", MinRole: []string{"Admin"}}, {Resource: "board://all", Authenticated: true}}},
+			{Resource: "board://admins", MinRole: []string{"Admin"}}, {Resource: "board://all",
+				Authenticated: true}}},
 		Resources: []toolset.Resource{
 			{URI: "board://admins", Name: "admins", Read: read, Subscribe: true},
 			{URI: "board://all", Name: "all", Read: read, Subscribe: true}},

@@ -146,7 +146,8 @@ func TestBoundaryThatTakesAPartOfARule(t *testing.T) {
 			[]string{"Viewer"}},
 		{"manage", "authentication: ", admins, []string{"Admin", "Auditor"}},
 	} {
-		d := table.Decide(access.Principal{Subject: "ada", Roles: test.roles, Bounds: test.bounds}, test.tool)
+		d := table.Decide(access.Principal{Subject: "ada", Roles: test.roles, Bounds: test.bounds},
+			test.tool)
 		if got := string(d.Axis) + ": " + d.Missing(); got != test.want {
 			t.Errorf("%s by %s: %q, want %q", test.tool, test.roles, got, test.want)
 		}
@@ -164,7 +165,9 @@ func agreesWithin(t *rapid.T, r, less ruled, table access.Table, own, p, same ac
 	}
 	offered := table.Offered(p, visible)
 	for _, tool := range r.Rules {
-		want := slices.ContainsFunc(less.Rules, func(l access.Rule) bool { return l.Tool == tool.Tool }) &&
+		want := slices.ContainsFunc(less.Rules, func(l access.Rule) bool {
+			return l.Tool == tool.Tool
+		}) &&
 			less.may(tool, same)
 		d, without := table.Decide(p, tool.Tool), table.Decide(own, tool.Tool)
 		if d.Allowed != want || visible.Contains(tool.Tool) != want || want != (d.Missing() == "") {
@@ -224,7 +227,8 @@ func TestBoundsOfAnotherTableAllowNothing(t *testing.T) {
 			t.Errorf("%d tools, %+v", n, table.Decide(p, "a"))
 		}
 	}
-	if n := other.Visible(p).Len(); n != 2 || p.IsZero() || (access.Principal{Bounds: p.Bounds}).IsZero() {
+	if n := other.Visible(p).Len(); n != 2 || p.IsZero() ||
+		(access.Principal{Bounds: p.Bounds}).IsZero() {
 		t.Errorf("%d tools of its own", n)
 	}
 	p.Bounds = &access.Bounds{}
@@ -300,7 +304,8 @@ func TestRolesWithinABoundary(t *testing.T) {
 
 // Two boundaries are equal, and have equal texts, if they allow the same.
 func TestBoundsAreEqualIfTheyAllowTheSame(t *testing.T) {
-	table := access.NewTable(access.Rule{Tool: "a", Public: true}, access.Rule{Tool: "b", Public: true},
+	table := access.NewTable(access.Rule{Tool: "a", Public: true}, access.Rule{Tool: "b",
+		Public: true},
 		access.Rule{Prompt: "a", Public: true})
 	of := func(roles []string, allowed ...string) *access.Bounds {
 		return table.Bounds(roles, func(k access.Kind, rule access.Rule) bool {
@@ -372,7 +377,8 @@ func TestReachIsByFacts(t *testing.T) {
 		access.Rule{Tool: "mail", Permission: host, Scopes: []string{"mail"}, Facts: "untrusted,egress"},
 		access.Rule{Tool: "old", Public: true},
 		access.Rule{Tool: "time", Public: true, Facts: "none"},
-		access.Rule{Prompt: "greet", Authenticated: true, Permission: access.NoPermission(), Facts: "egress"},
+		access.Rule{Prompt: "greet", Authenticated: true, Permission: access.NoPermission(),
+			Facts: "egress"},
 		access.Rule{Resource: "doc://{id}", Authenticated: true, OrScopes: [][]string{{"docs"}},
 			Scopes: []string{"all", "read"}, Permission: access.NoPermission(), Facts: "private,untrusted"})
 	own.Roles = access.DefaultRoles()
@@ -380,7 +386,10 @@ func TestReachIsByFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := func(k access.Kind, rule access.Rule) bool { return k == access.Tools && rule.Tool != "mail" }
+	tools := func(k access.Kind, rule access.Rule) bool {
+		return k == access.Tools &&
+			rule.Tool != "mail"
+	}
 	for _, test := range []struct {
 		table  access.Table
 		bounds *access.Bounds
@@ -388,7 +397,8 @@ func TestReachIsByFacts(t *testing.T) {
 	}{
 		{table.Aware(), nil, "[tool:find tool:old resource:doc://{id}] " +
 			"[tool:mail tool:old resource:doc://{id}] [tool:mail tool:old prompt:greet]"},
-		{table.Aware(), table.Bounds([]string{"Admin"}, tools), "[tool:find tool:old] [tool:old] [tool:old]"},
+		{table.Aware(), table.Bounds([]string{"Admin"}, tools),
+			"[tool:find tool:old] [tool:old] [tool:old]"},
 		{table, table.Bounds([]string{"Viewer"}, tools), "[tool:old] [tool:old] [tool:old]"},
 		{table, &access.Bounds{}, "[tool:old] [tool:old] [tool:old]"},
 		{access.Table{}, nil, "[] [] []"},

@@ -32,33 +32,60 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 		parts []access.Part
 		want  []string
 	}{
-		"unequal hierarchies":             {[]access.Part{part("x/p", ab), part("x/q", []string{"B", "A"})}, []string{"packages x/p and x/q have different role hierarchies (A < B and B < A)"}},
-		"a longer hierarchy":              {[]access.Part{part("x/p", ab), part("x/n", nil), part("x/q", []string{"A", "B", "C"})}, []string{"packages x/p and x/q"}},
-		"an empty hierarchy":              {[]access.Part{part("x/p", []string{})}, []string{"package x/p declares an empty role hierarchy"}},
-		"a role twice":                    {[]access.Part{part("x/p", []string{"A", "A"})}, []string{"package x/p: //mcp:roles: the role A stands twice in the chain: write each role once"}},
-		"a role without a name":           {[]access.Part{part("x/p", []string{"A", ""})}, []string{"package x/p: //mcp:roles: a role has no name"}},
-		"a tool in two packages":          {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true}), part("x/q", nil, access.Rule{Tool: "t", Public: true})}, []string{`tool "t" is declared by package x/p and by package x/q`}},
-		"a tool twice in a package":       {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true}, access.Rule{Tool: "t", MinRole: []string{"Viewer"}})}, []string{`tool "t" is declared by package x/p and by package x/p`}},
-		"a rule without a tool":           {[]access.Part{part("x/p", ab, access.Rule{Public: true})}, []string{"a rule without the name of its tool"}},
-		"public and authenticated":        {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Authenticated: true})}, []string{`package x/p: tool "t": public excludes other requirements, and this rule has some: remove public or the rest`}},
-		"public and a role":               {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, MinRole: []string{access.Lowest}})}, []string{"public excludes other requirements"}},
-		"public and scopes":               {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Scopes: []string{"s"}})}, []string{"public excludes other requirements"}},
-		"public and a permission":         {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Permission: access.Permission{App: "a", Action: "b"}})}, []string{"public excludes other requirements"}},
-		"public and constrained":          {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Constrained: true})}, []string{"public excludes other requirements"}},
-		"an unknown role":                 {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: []string{"A", "Manager"}})}, []string{`tool "t": has the role "Manager", which its hierarchy does not have: run go generate`}},
-		"a role without a name in a rule": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", MinRole: []string{""}})}, []string{`has the role "", which`}},
-		"a role without roles":            {[]access.Part{part("x/p", nil, access.Rule{Tool: "t", MinRole: []string{"Viewer"}})}, []string{"its package has no role hierarchy"}},
-		"a scope without a name":          {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s", ""}})}, []string{"a scope without a name"}},
-		"an alternative without a name":   {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: [][]string{{""}}})}, []string{"a scope without a name"}},
-		"an empty alternative":            {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: [][]string{{}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
-		"no first alternative":            {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", OrScopes: [][]string{{"s"}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
-		"17 alternatives":                 {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Scopes: []string{"s"}, OrScopes: slices.Repeat([][]string{{"s"}}, 16)})}, []string{`tool "t": has 17 alternatives of scopes, and at most 16 are possible`}},
-		"unequal lines of scopes":         {[]access.Part{scopes("x/p", "repo a"), scopes("x/n"), scopes("x/q", "repo a b")}, []string{"packages x/p and x/q have different lines about the scope repo (repo > a and repo > a, b): write the same //mcp:scopes in both"}},
-		"lines of scopes that meet":       {[]access.Part{scopes("x/p", "admin repo"), scopes("x/q", "repo a")}, []string{"packages x/p and x/q have different lines about the scope admin ("}},
-		"a cycle of scopes":               {[]access.Part{scopes("x/p", "a b", "b a")}, []string{"package x/p: //mcp:scopes: a includes b here, and is included by other lines"}},
-		"a cycle of two packages":         {[]access.Part{scopes("x/p", "a b"), scopes("x/q", "b a")}, []string{"packages x/p and x/q have different lines about the scope a ("}},
-		"an unknown denial":               {[]access.Part{part("x/p", ab, access.Rule{Tool: "t", Public: true, Denial: 7})}, []string{"has an unknown denial mode: use conceal, forbid or challenge"}},
-		"all at once":                     {[]access.Part{part("x/p", []string{"A", "A"}, access.Rule{Tool: "t", MinRole: []string{"Z"}}, access.Rule{Tool: "u", Public: true, MinRole: []string{"Viewer"}})}, []string{"role A stands twice", `tool "t"`, `tool "u"`}},
+		"unequal hierarchies": {[]access.Part{part("x/p", ab), part("x/q", []string{"B",
+			"A"})}, []string{"packages x/p and x/q have different role hierarchies (A < B and B < A)"}},
+		"a longer hierarchy": {[]access.Part{part("x/p", ab), part("x/n", nil),
+			part("x/q", []string{"A", "B", "C"})}, []string{"packages x/p and x/q"}},
+		"an empty hierarchy": {[]access.Part{part("x/p", []string{})},
+			[]string{"package x/p declares an empty role hierarchy"}},
+		"a role twice": {[]access.Part{part("x/p", []string{"A", "A"})},
+			[]string{"package x/p: //mcp:roles: the role A stands twice in the chain: write each role once"}},
+		"a role without a name": {[]access.Part{part("x/p", []string{"A", ""})},
+			[]string{"package x/p: //mcp:roles: a role has no name"}},
+		"a tool in two packages": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true}), part("x/q", nil, access.Rule{Tool: "t", Public: true})}, []string{`tool "t" is declared by package x/p and by package x/q`}},
+		"a tool twice in a package": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true}, access.Rule{Tool: "t", MinRole: []string{"Viewer"}})}, []string{`tool "t" is declared by package x/p and by package x/p`}},
+		"a rule without a tool": {[]access.Part{part("x/p", ab,
+			access.Rule{Public: true})}, []string{"a rule without the name of its tool"}},
+		"public and authenticated": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, Authenticated: true})}, []string{`package x/p: tool "t": public excludes other requirements, and this rule has some: remove public or the rest`}},
+		"public and a role": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, MinRole: []string{access.Lowest}})}, []string{"public excludes other requirements"}},
+		"public and scopes": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, Scopes: []string{"s"}})}, []string{"public excludes other requirements"}},
+		"public and a permission": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, Permission: access.Permission{App: "a", Action: "b"}})}, []string{"public excludes other requirements"}},
+		"public and constrained": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, Constrained: true})}, []string{"public excludes other requirements"}},
+		"an unknown role": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			MinRole: []string{"A", "Manager"}})}, []string{`tool "t": has the role "Manager", which its hierarchy does not have: run go generate`}},
+		"a role without a name in a rule": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			MinRole: []string{""}})}, []string{`has the role "", which`}},
+		"a role without roles": {[]access.Part{part("x/p", nil, access.Rule{Tool: "t",
+			MinRole: []string{"Viewer"}})}, []string{"its package has no role hierarchy"}},
+		"a scope without a name": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Scopes: []string{"s", ""}})}, []string{"a scope without a name"}},
+		"an alternative without a name": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Scopes: []string{"s"}, OrScopes: [][]string{{""}}})}, []string{"a scope without a name"}},
+		"an empty alternative": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Scopes: []string{"s"}, OrScopes: [][]string{{}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
+		"no first alternative": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			OrScopes: [][]string{{"s"}}})}, []string{`tool "t": has an alternative without scopes: run go generate`}},
+		"17 alternatives": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Scopes: []string{"s"}, OrScopes: slices.Repeat([][]string{{"s"}}, 16)})}, []string{`tool "t": has 17 alternatives of scopes, and at most 16 are possible`}},
+		"unequal lines of scopes": {[]access.Part{scopes("x/p", "repo a"), scopes("x/n"),
+			scopes("x/q", "repo a b")}, []string{"packages x/p and x/q have different lines about the scope repo (repo > a and repo > a, b): write the same //mcp:scopes in both"}},
+		"lines of scopes that meet": {[]access.Part{scopes("x/p", "admin repo"), scopes("x/q",
+			"repo a")}, []string{"packages x/p and x/q have different lines about the scope admin ("}},
+		"a cycle of scopes": {[]access.Part{scopes("x/p", "a b", "b a")}, []string{
+			"package x/p: //mcp:scopes: a includes b here, and is included by other lines"}},
+		"a cycle of two packages": {[]access.Part{scopes("x/p", "a b"), scopes("x/q",
+			"b a")}, []string{"packages x/p and x/q have different lines about the scope a ("}},
+		"an unknown denial": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
+			Public: true, Denial: 7})}, []string{"has an unknown denial mode: use conceal, forbid or challenge"}},
+		"all at once": {[]access.Part{part("x/p", []string{"A", "A"},
+			access.Rule{Tool: "t", MinRole: []string{"Z"}}, access.Rule{Tool: "u", Public: true, MinRole: []string{"Viewer"}})}, []string{"role A stands twice", `tool "t"`, `tool "u"`}},
 	} {
 		table, err := access.Compose(test.parts...)
 		for _, want := range test.want {
@@ -83,15 +110,18 @@ func TestComposeJoinsTheLinesOfScopes(t *testing.T) {
 	if !slices.EqualFunc(whole.Scopes, want, slices.Equal[[]string]) {
 		t.Errorf("%q", whole.Scopes)
 	}
-	if _, err := access.Compose(access.Part{Package: "x/r", Table: whole}, scopes("x/q", "other d")); err != nil {
+	if _, err := access.Compose(access.Part{Package: "x/r", Table: whole}, scopes("x/q",
+		"other d")); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestComposeResolvesReservedRolesAgainstTheServersHierarchy(t *testing.T) {
 	table, err := access.Compose(
-		part("x/debug", nil, access.Rule{Tool: "low", MinRole: []string{access.Lowest}}, access.Rule{Tool: "high", MinRole: []string{access.Highest}}),
-		part("x/own", []string{"Guest", "Clerk", "Boss"}, access.Rule{Tool: "mine", MinRole: []string{"Clerk", access.Highest}}),
+		part("x/debug", nil, access.Rule{Tool: "low", MinRole: []string{access.Lowest}},
+			access.Rule{Tool: "high", MinRole: []string{access.Highest}}),
+		part("x/own", []string{"Guest", "Clerk", "Boss"}, access.Rule{Tool: "mine",
+			MinRole: []string{"Clerk", access.Highest}}),
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +141,8 @@ func TestComposeResolvesReservedRolesAgainstTheServersHierarchy(t *testing.T) {
 }
 
 func TestTablesWithoutRolesHaveTheDefaultOnes(t *testing.T) {
-	table, err := access.Compose(part("x/p", nil, access.Rule{Tool: "t", MinRole: []string{access.Highest}}))
+	table, err := access.Compose(part("x/p", nil, access.Rule{Tool: "t",
+		MinRole: []string{access.Highest}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +153,12 @@ func TestTablesWithoutRolesHaveTheDefaultOnes(t *testing.T) {
 		}
 		boss := access.Principal{Subject: "x", Roles: []string{"Admin"}}
 		if !table.Holds(boss, "Viewer", "admin") || table.Holds(boss, "admin", "") || table.Holds(boss) ||
-			!table.Holds(boss, access.Highest) || table.Holds(access.Principal{Roles: boss.Roles}, "Viewer") {
+			!table.Holds(boss, access.Highest) || table.Holds(access.Principal{Roles: boss.Roles},
+			"Viewer") {
 			t.Error("the roles that an Admin holds")
 		}
-		if !table.Decide(access.Principal{Subject: "x", Roles: []string{"Admin"}}, "t").Allowed || table.Decide(access.Principal{Subject: "x", Roles: []string{"Manager"}}, "t").Allowed {
+		if !table.Decide(access.Principal{Subject: "x", Roles: []string{"Admin"}}, "t").Allowed ||
+			table.Decide(access.Principal{Subject: "x", Roles: []string{"Manager"}}, "t").Allowed {
 			t.Error("the highest role is not Admin")
 		}
 		for i, role := range table.Hierarchy() {

@@ -41,29 +41,44 @@ func TestDecisionHasWhoMayAndWhatIsMissing(t *testing.T) {
 		{access.Rule{Public: true}, as("Admin"), true, access.AxisPublic, ""},
 		{access.Rule{Authenticated: true}, nobody, false, access.AxisAuthentication, "needs an authenticated caller"},
 		{access.Rule{Authenticated: true}, known, true, access.AxisAuthentication, ""},
-		{access.Rule{Authenticated: true}, access.Principal{Roles: []string{"Admin"}, Scopes: []string{"a"}, Client: "c"}, false, access.AxisAuthentication, "needs an authenticated caller"},
-		{access.Rule{MinRole: []string{"Manager"}}, as("Member"), false, access.AxisRole, "needs role Manager"},
+		{access.Rule{Authenticated: true}, access.Principal{Roles: []string{"Admin"},
+			Scopes: []string{"a"}, Client: "c"}, false, access.AxisAuthentication, "needs an authenticated caller"},
+		{access.Rule{MinRole: []string{"Manager"}}, as("Member"), false, access.AxisRole,
+			"needs role Manager"},
 		{access.Rule{MinRole: []string{"Manager"}}, as("Manager"), true, access.AxisRole, ""},
 		{access.Rule{MinRole: []string{"Manager"}}, as("Admin"), true, access.AxisRole, ""},
-		{access.Rule{MinRole: []string{"Manager"}}, as("manager"), false, access.AxisRole, "needs role Manager"},
-		{access.Rule{MinRole: []string{"Manager"}}, as("Root"), false, access.AxisRole, "needs role Manager"},
+		{access.Rule{MinRole: []string{"Manager"}}, as("manager"), false, access.AxisRole,
+			"needs role Manager"},
+		{access.Rule{MinRole: []string{"Manager"}}, as("Root"), false, access.AxisRole,
+			"needs role Manager"},
 		{access.Rule{MinRole: []string{"Viewer"}}, known, false, access.AxisRole, "needs role Viewer"},
-		{access.Rule{MinRole: []string{"Viewer"}}, access.Principal{Roles: []string{"Admin"}}, false, access.AxisAuthentication, "needs an authenticated caller and role Viewer"},
+		{access.Rule{MinRole: []string{"Viewer"}}, access.Principal{Roles: []string{"Admin"}},
+			false, access.AxisAuthentication, "needs an authenticated caller and role Viewer"},
 		{access.Rule{MinRole: []string{access.Lowest}}, as("Viewer"), true, access.AxisRole, ""},
-		{access.Rule{MinRole: []string{access.Lowest}}, known, false, access.AxisRole, "needs role Viewer"},
-		{access.Rule{MinRole: []string{access.Highest}}, as("Manager"), false, access.AxisRole, "needs role Admin"},
+		{access.Rule{MinRole: []string{access.Lowest}}, known, false, access.AxisRole,
+			"needs role Viewer"},
+		{access.Rule{MinRole: []string{access.Highest}}, as("Manager"), false, access.AxisRole,
+			"needs role Admin"},
 		{access.Rule{MinRole: []string{access.Highest}}, as("Admin"), true, access.AxisRole, ""},
-		{access.Rule{MinRole: []string{"Manager", "Admin"}}, as("Viewer,Member"), false, access.AxisRole, "needs role Manager or Admin"},
-		{access.Rule{MinRole: []string{"Manager", "Admin"}}, as("Root,Manager"), true, access.AxisRole, ""},
+		{access.Rule{MinRole: []string{"Manager", "Admin"}}, as("Viewer,Member"), false,
+			access.AxisRole, "needs role Manager or Admin"},
+		{access.Rule{MinRole: []string{"Manager", "Admin"}}, as("Root,Manager"), true,
+			access.AxisRole, ""},
 		{access.Rule{Scopes: []string{"read", "write"}}, as("", "read"), false, access.AxisScopes, "needs scope write"},
 		{access.Rule{Scopes: []string{"read", "write"}}, as("Admin"), false, access.AxisScopes, "needs scopes read, write"},
 		{access.Rule{Scopes: []string{"read"}}, as("", "write", "read"), true, access.AxisScopes, ""},
-		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "c"), true, access.AxisScopes, ""},
-		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "b"), false, access.AxisScopes, "needs scope a"},
-		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as(""), false, access.AxisScopes, "needs scope c"},
-		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Viewer"), false, access.AxisRole, "needs role Member and scope read"},
-		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member"), false, access.AxisScopes, "needs scope read"},
-		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member", "read"), true, access.AxisScopes, ""},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "c"), true,
+			access.AxisScopes, ""},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as("", "b"), false,
+			access.AxisScopes, "needs scope a"},
+		{access.Rule{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}}, as(""), false,
+			access.AxisScopes, "needs scope c"},
+		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Viewer"), false,
+			access.AxisRole, "needs role Member and scope read"},
+		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member"), false,
+			access.AxisScopes, "needs scope read"},
+		{access.Rule{MinRole: []string{"Member"}, Scopes: []string{"read"}}, as("Member", "read"),
+			true, access.AxisScopes, ""},
 	} {
 		test.rule.Tool = "t"
 		literal := access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{test.rule}}
@@ -94,7 +109,8 @@ func TestUnknownToolIsDenied(t *testing.T) {
 
 func TestRolesThatNoHierarchyHasAreOutOfReach(t *testing.T) {
 	// Literals that never went through Compose, which refuses them.
-	for _, roles := range [][][]string{nil, access.DefaultRoles(), {}, {{"A", "A"}}, {{"A", "B"}, {"B", "A"}}} {
+	for _, roles := range [][][]string{nil, access.DefaultRoles(), {}, {{"A", "A"}}, {{"A", "B"},
+		{"B", "A"}}} {
 		for _, role := range []string{"", "Boss", "A", "B", access.Lowest, access.Highest} {
 			table := access.Table{Roles: roles, Rules: []access.Rule{{Tool: "t", MinRole: []string{role}}}}
 			all := []string{"A", "B", "Boss", "", access.Lowest, access.Highest}
@@ -106,7 +122,8 @@ func TestRolesThatNoHierarchyHasAreOutOfReach(t *testing.T) {
 }
 
 func TestNameThatStandsTwiceIsNobodys(t *testing.T) {
-	table := access.Table{Rules: []access.Rule{{Tool: "t", Public: true}, {Tool: "t", MinRole: []string{"Admin"}}}}
+	table := access.Table{Rules: []access.Rule{{Tool: "t", Public: true}, {Tool: "t",
+		MinRole: []string{"Admin"}}}}
 	p := access.Principal{Subject: "ada", Roles: []string{"Admin"}}
 	if d := table.Decide(p, "t"); d.Allowed || d.Axis != access.AxisUnknown {
 		t.Errorf("%+v", d)
@@ -176,7 +193,8 @@ func TestPrincipal(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	for _, p := range []access.Principal{
-		{Issuer: "i"}, {Subject: "s"}, {Client: "c"}, {Roles: []string{"r"}}, {Scopes: []string{"s"}}, {Groups: []string{"g"}},
+		{Issuer: "i"}, {Subject: "s"}, {Client: "c"}, {Roles: []string{"r"}},
+		{Scopes: []string{"s"}}, {Groups: []string{"g"}},
 		{Orgs: []access.Membership{{Name: "o", Standing: access.Owner}}}, {Teams: []access.Membership{{Name: "t", Standing: access.Lead}}},
 	} {
 		if p.IsZero() || p.Anonymous() != (p.Subject == "") {
@@ -203,7 +221,8 @@ func TestDenialIsWrittenAsInDirectives(t *testing.T) {
 
 func TestDenialThatThereIsNotStaysSo(t *testing.T) {
 	for _, far := range []int{math.MaxInt, math.MaxInt32, math.MinInt, math.MinInt32} {
-		table := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: []string{"Admin"}, Denial: access.Denial(far)}}}
+		table := access.Table{Rules: []access.Rule{{Tool: "t", MinRole: []string{"Admin"},
+			Denial: access.Denial(far)}}}
 		d := table.Decide(access.Principal{Subject: "ada", Roles: []string{"Manager"}}, "t")
 		if d.Allowed || d.Axis != access.AxisRole || d.Denial.String() != "unknown" {
 			t.Errorf("%d: %+v", far, d)

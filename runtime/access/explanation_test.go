@@ -54,8 +54,10 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 }
 
 func TestRulesAreTheSameByTheirRequirement(t *testing.T) {
-	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true}, {MinRole: []string{"Viewer"}},
-		{MinRole: []string{"Member"}}, {MinRole: []string{"Member", "Viewer"}}, {Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
+	requirements := []access.Rule{{}, {Public: true}, {Authenticated: true},
+		{MinRole: []string{"Viewer"}},
+		{MinRole: []string{"Member"}}, {MinRole: []string{"Member", "Viewer"}},
+		{Scopes: []string{"a"}}, {Scopes: []string{"a", "b"}},
 		{Scopes: []string{"a", "b"}, OrScopes: [][]string{{"c"}}},
 		{Permission: access.NoPermission()}, {Constrained: true}, {Denial: access.Forbid}}
 	for i, a := range requirements {

@@ -13,14 +13,16 @@ import (
 
 // fullText is all fields of a decision.
 func fullText(d access.Decision) string {
-	return fmt.Sprint(d.Allowed, d.Axis, d.Denial, d.Missing(), d.LacksScopesOnly(), d.ScopesThatWouldDo(true))
+	return fmt.Sprint(d.Allowed, d.Axis, d.Denial, d.Missing(), d.LacksScopesOnly(),
+		d.ScopesThatWouldDo(true))
 }
 
 // A rule means the same whatever it is about.
 func TestPromptsAndResourcesAreDecidedAsTools(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := access.Rule{
-			Authenticated: rapid.Bool().Draw(t, "authenticated"), MinRole: anyRoles(t, append(access.DefaultRoles()[0], access.Lowest, access.Highest)),
+			Authenticated: rapid.Bool().Draw(t, "authenticated"), MinRole: anyRoles(t,
+				append(access.DefaultRoles()[0], access.Lowest, access.Highest)),
 			Scopes: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b"}), func(s string) string { return s }).Draw(t, "scopes"),
 			Denial: access.Denial(rapid.IntRange(0, 2).Draw(t, "denial")),
 		}

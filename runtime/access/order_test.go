@@ -312,7 +312,8 @@ func large(t testing.TB, roles [][]string) access.Table {
 	var rules []access.Rule
 	all := slices.Concat(roles...)
 	for i := range 1000 {
-		rules = append(rules, access.Rule{Tool: fmt.Sprintf("tool_%04d", i), MinRole: []string{all[i%len(all)]}})
+		rules = append(rules, access.Rule{Tool: fmt.Sprintf("tool_%04d", i),
+			MinRole: []string{all[i%len(all)]}})
 	}
 	table, err := access.Compose(access.Part{Table: access.Table{Roles: roles, Rules: rules}})
 	if err != nil {

@@ -410,7 +410,8 @@ permission fails: needs dcim.delete_device, has none`},
 			access.Principal{Subject: "ada", Roles: []string{"Admin"}}, "t",
 			`authentication holds: needs an authenticated caller, has ada
 role fails: needs Boss, has Admin`},
-		{"a table without roles", access.Table{Rules: []access.Rule{{Tool: "t", MinRole: []string{"Manager"}}}},
+		{"a table without roles", access.Table{Rules: []access.Rule{{Tool: "t",
+			MinRole: []string{"Manager"}}}},
 			access.Principal{Subject: "ada", Roles: []string{"Manager"}}, "t",
 			`authentication holds: needs an authenticated caller, has ada
 role holds: needs Manager, has Manager`},

@@ -98,7 +98,8 @@ func (p Principal) ClientID() string {
 
 // IsZero reports whether nothing at all is set.
 func (p Principal) IsZero() bool {
-	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.Actor == (Actor{}) && p.User == "" &&
+	return p.Issuer == "" && p.Subject == "" && p.Client == "" && p.Actor == (Actor{}) &&
+		p.User == "" &&
 		len(p.Roles) == 0 && len(p.Scopes) == 0 && len(p.Groups) == 0 &&
 		len(p.Orgs) == 0 && len(p.Teams) == 0 && p.Permits == nil && p.Bounds == nil
 }

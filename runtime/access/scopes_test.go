@@ -137,7 +137,8 @@ func TestAlternativesDecideAsAWalkOverTheLines(t *testing.T) {
 				}
 				more := p
 				more.Scopes = append(slices.Clone(token), rapid.SampledFrom(names).Draw(t, "more"))
-				if want && !table.Decide(more, "t").Allowed || may && !values.Decide(more, ruled.Name()).Allowed {
+				if want && !table.Decide(more, "t").Allowed || may && !values.Decide(more,
+					ruled.Name()).Allowed {
 					t.Fatalf("%q of %q: one more scope takes something away", more.Scopes, lines)
 				}
 				if want {

@@ -203,7 +203,8 @@ func TestChallengedCallerIsOfferedWhatTheScopesAllow(t *testing.T) {
 	}
 	table, err := access.Compose(access.Part{Table: access.Table{
 		Roles: access.DefaultRoles(), Rules: []access.Rule{tool},
-		Values: []access.Rule{value("free", nil), value("high", []string{"Admin"}), value("scoped", nil, "more")}}})
+		Values: []access.Rule{value("free", nil), value("high", []string{"Admin"}), value("scoped",
+			nil, "more")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,8 @@ func TestValuesOfAPublicToolOnAnAwareTable(t *testing.T) {
 		Rules: []access.Rule{{Tool: "pub", Public: true}},
 		Values: []access.Rule{{Tool: "pub", Argument: "k", Value: "a", Public: true},
 			{Tool: "pub", Argument: "k", Value: "b", MinRole: []string{"Member"}},
-			{Tool: "pub", Argument: "k", Value: "c", MinRole: []string{"Member"}, Permission: device("view")}}}})
+			{Tool: "pub", Argument: "k", Value: "c", MinRole: []string{"Member"},
+				Permission: device("view")}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

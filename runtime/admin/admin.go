@@ -61,7 +61,8 @@ func New(source *stored.Source, o Options) (*Admin, error) {
 	}
 	for i, c := range o.Clients {
 		if c.Client == "" || c != (boundary.Party{Issuer: c.Issuer, Client: c.Client}) {
-			return nil, fmt.Errorf("admin: Options.Clients[%d] is not a client: set Issuer and Client only", i)
+			return nil, fmt.Errorf("admin: Options.Clients[%d] is not a client: set Issuer and "+
+				"Client only", i)
 		}
 	}
 	return &Admin{source, o}, nil

@@ -39,7 +39,8 @@ func TestRequestsOfBlockedClientsAreVoid(t *testing.T) {
 	}
 	server, err := runtime.New(runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("desk"):  {Issuer: "i", Subject: "ada", Client: "desk", Roles: []string{"Admin"}},
+			identity.HashToken("desk"): {Issuer: "i", Subject: "ada", Client: "desk",
+				Roles: []string{"Admin"}},
 			identity.HashToken("agent"): {Issuer: "i", Subject: "mel", Client: "agent"}}),
 		Access:   runtime.AccessOptions{Boundaries: blocked},
 		Catalogs: runtime.CatalogOptions{Source: source},

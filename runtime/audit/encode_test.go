@@ -107,7 +107,8 @@ func TestTextOfAnEventIsThatOfEncodingJSON(t *testing.T) {
 
 func BenchmarkEncode(b *testing.B) {
 	e := audit.Event{Time: time.Now(), Type: audit.ToolCalled, RequestID: "01234567890123456789",
-		Issuer: "https://id.example", Principal: "ada", Client: "cli", Roles: []string{"Member"}, Tool: "book",
+		Issuer: "https://id.example", Principal: "ada", Client: "cli", Roles: []string{"Member"},
+		Tool:   "book",
 		Status: audit.Success, Milliseconds: 1.234567}
 	for _, name := range []string{"parcel", "depot", "weight", "speed", "labels"} {
 		e.Arguments = append(e.Arguments, audit.Argument{Name: name, Bytes: 5,

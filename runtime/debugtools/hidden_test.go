@@ -102,7 +102,8 @@ func TestDebugToolsFitAnyHierarchy(t *testing.T) {
 	} {
 		s := newServer(t, runtime.Options{Identity: passing(nil)}, test.toolsets...)
 		var info debugtools.ServerInfo
-		call(t, new(wire).pipe(t, s, access.Principal{Subject: "top", Roles: []string{test.highest}}, ""), debugtools.ToolGetServerInfo, &info)
+		call(t, new(wire).pipe(t, s, access.Principal{Subject: "top",
+			Roles: []string{test.highest}}, ""), debugtools.ToolGetServerInfo, &info)
 		if info.ServerName != test.server {
 			t.Errorf("%s: %+v", name, info)
 		}

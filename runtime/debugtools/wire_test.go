@@ -36,7 +36,8 @@ var callers = map[string]access.Principal{
 	"demo-guest":  {Issuer: "desk", Subject: "gus", Roles: []string{"Guest"}},
 	"demo-clerk":  {Issuer: "desk", Subject: "clara", Roles: []string{"Clerk"}},
 	"demo-boss": {
-		Issuer: "desk", Subject: "bea", Client: "cli", User: "bea7", Roles: []string{"Boss"}, Scopes: []string{"read", "write"}, Groups: []string{"night"},
+		Issuer: "desk", Subject: "bea", Client: "cli", User: "bea7", Roles: []string{"Boss"},
+		Scopes: []string{"read", "write"}, Groups: []string{"night"},
 		Orgs: []access.Membership{{Name: "acme", Standing: access.Owner}}, Teams: []access.Membership{{Name: ghp, Standing: access.Lead}},
 	},
 }
@@ -47,7 +48,8 @@ func desk(inspector *debugtools.Inspector) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package: "example.com/desk", Server: toolset.ServerInfo{Name: "desk", Version: "1.4.0"},
 		Table: access.Table{Roles: [][]string{{"Guest", "Clerk", "Boss"}}, Rules: []access.Rule{
-			{Tool: "book", MinRole: []string{"Clerk"}}, {Tool: "close", MinRole: []string{"Boss"}}, {Tool: "look", MinRole: []string{"Guest"}}, {Tool: "whoami", Public: true},
+			{Tool: "book", MinRole: []string{"Clerk"}}, {Tool: "close", MinRole: []string{"Boss"}},
+			{Tool: "look", MinRole: []string{"Guest"}}, {Tool: "whoami", Public: true},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "book", Input: `{"type":"object"}`, Call: done}, {Name: "close", Input: `{"type":"object"}`, Call: done}, {Name: "look", Input: `{"type":"object"}`, Call: done},

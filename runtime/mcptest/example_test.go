@@ -34,7 +34,8 @@ func Example() {
 		if got := mcptest.Tools(t, viewer); len(got) != 0 {
 			t.Errorf("a viewer sees %q", got)
 		}
-		admin := mcptest.Pipe(t, server, access.Principal{Subject: "ada", Roles: []string{"Admin"}}, "2025-11-25")
+		admin := mcptest.Pipe(t, server, access.Principal{Subject: "ada", Roles: []string{"Admin"}},
+			"2025-11-25")
 		if !slices.Contains(mcptest.Tools(t, admin), debugtools.ToolPrintEnv) {
 			t.Error("an admin does not see debug_print_env")
 		}

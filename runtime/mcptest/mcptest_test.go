@@ -113,8 +113,11 @@ func TestSessionThatCannotBeOpenedFailsItsTest(t *testing.T) {
 	s := server(t)
 	url := mcptest.Serve(t, s)
 	for name, open := range map[string]func(testing.TB){
-		"a wrong token":   func(f testing.TB) { mcptest.Connect(f, url, "wrong", "") },
-		"no principal":    func(f testing.TB) { mcptest.Pipe(f, s, access.Principal{Roles: []string{"Admin"}}, "") },
+		"a wrong token": func(f testing.TB) { mcptest.Connect(f, url, "wrong", "") },
+		"no principal": func(f testing.TB) {
+			mcptest.Pipe(f, s, access.Principal{Roles: []string{
+				"Admin"}}, "")
+		},
 		"another version": func(f testing.TB) { mcptest.Connect(f, url, "abc", "2099-01-01") },
 	} {
 		f := run(t, open)

@@ -228,7 +228,8 @@ func TestAuditHasTheDifferencesOfABoundary(t *testing.T) {
 			}
 		}
 		must(s.CreateBound(ctx, boundary.Party{Actor: "bot"}, boundary.Boundary{}, ada))
-		if all := trail(t, s); !strings.HasSuffix(all[len(all)-1].Object, ` of actor "bot" of issuer ""`) {
+		if all := trail(t, s); !strings.HasSuffix(all[len(all)-1].Object,
+			` of actor "bot" of issuer ""`) {
 			t.Errorf("%+v", all)
 		}
 	})

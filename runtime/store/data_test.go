@@ -361,10 +361,19 @@ func TestOfTwoWhoEditAtOnceOneHasToReadAgain(t *testing.T) {
 			}
 		}
 		for name, remove := range map[string]func(version int64) error{
-			"org":      func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
-			"team":     func(version int64) error { return s.DeleteTeam(ctx, store.Anywhere, team.ID, version, ada) },
-			"member":   func(version int64) error { return s.RemoveMember(ctx, store.Anywhere, member.ID, version, ada) },
-			"catalog":  func(version int64) error { return s.DeleteCatalog(ctx, store.Anywhere, catalog.ID, version, ada) },
+			"org": func(version int64) error { return s.DeleteOrg(ctx, org.ID, version, ada) },
+			"team": func(version int64) error {
+				return s.DeleteTeam(ctx, store.Anywhere,
+					team.ID, version, ada)
+			},
+			"member": func(version int64) error {
+				return s.RemoveMember(ctx, store.Anywhere,
+					member.ID, version, ada)
+			},
+			"catalog": func(version int64) error {
+				return s.DeleteCatalog(ctx, store.Anywhere,
+					catalog.ID, version, ada)
+			},
 			"boundary": func(version int64) error { return s.DeleteBound(ctx, bound.ID, version, ada) },
 		} {
 			if err := remove(5); !errors.Is(err, store.ErrConflict) {
@@ -486,12 +495,15 @@ func TestScopesOfNamesAreFoundInTheirOrganizations(t *testing.T) {
 			wantOrgs  orgs
 			wantTeams teams
 		}{
-			{nil, nil, nil, nil}, {nil, [][2]string{ofA}, nil, nil}, {[]string{"no", "A"}, [][2]string{ofA}, nil, nil},
-			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, [][2]string{{"a", "T"}, {"a", "u"}, {"A", "t"}}, orgs{"a": inA}, nil},
+			{nil, nil, nil, nil}, {nil, [][2]string{ofA}, nil, nil}, {[]string{"no", "A"},
+				[][2]string{ofA}, nil, nil},
+			{[]string{"a"}, nil, orgs{"a": inA}, nil}, {[]string{"a"}, [][2]string{{"a", "T"},
+				{"a", "u"}, {"A", "t"}}, orgs{"a": inA}, nil},
 			{[]string{"a", "no"}, [][2]string{ofA, ofA, ofB}, orgs{"a": inA}, teams{ofA: inTA}},
 			{[]string{"b", "b"}, [][2]string{ofB}, orgs{"b": inB}, teams{ofB: inTB}},
 			{[]string{"b", "a"}, [][2]string{ofB}, orgs{"a": inA, "b": inB}, teams{ofB: inTB}},
-			{[]string{"b", "a"}, [][2]string{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA, ofB: inTB}},
+			{[]string{"b", "a"}, [][2]string{ofB, ofA}, orgs{"a": inA, "b": inB}, teams{ofA: inTA,
+				ofB: inTB}},
 		} {
 			gotOrgs, gotTeams, err := s.ScopesNamed(ctx, c.orgs, c.teams)
 			if !maps.Equal(gotOrgs, c.wantOrgs) || !maps.Equal(gotTeams, c.wantTeams) || err != nil {

@@ -53,7 +53,8 @@ func TestRecordsOfAnEarlierVersionAreFoundWithNewOnes(t *testing.T) {
 			for _, r := range searched(t, s, test.f, 2) {
 				got = append(got, r.RequestID)
 				f := test.f
-				if old := r.RequestID[0] == 'r' && r.Principal != ""; old != slices.Equal(r.Roles, []string{"Member"}) {
+				if old := r.RequestID[0] == 'r' && r.Principal != ""; old != slices.Equal(r.Roles,
+					[]string{"Member"}) {
 					t.Errorf("%s has the roles %q", r.RequestID, r.Roles)
 				}
 				if f.Type != "" && r.Type != f.Type || f.Status != "" && r.Status != f.Status ||

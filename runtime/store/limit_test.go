@@ -68,7 +68,8 @@ func TestNobodyFillsAPlaceWithoutEnd(t *testing.T) {
 		s.Limit(most)
 		has := func(place string) int { // already
 			switch {
-			case strings.HasSuffix(place, "teams"), place == fmt.Sprintf("team %d has %%d catalogs", other.ID), global(place):
+			case strings.HasSuffix(place, "teams"), place == fmt.Sprintf("team %d has %%d catalogs",
+				other.ID), global(place):
 				return 1
 			}
 			return 0

@@ -113,7 +113,8 @@ func play(r *rapid.T, t *testing.T, s *store.Store) {
 	clear()
 	m := &model{
 		orgs: map[int64]store.Org{}, teams: map[int64]store.Team{}, members: map[int64]store.Membership{}, catalogs: map[int64]store.Catalog{},
-		entries: map[int64]map[string]string{}, off: map[string]bool{}, given: map[string]int64{}, bounds: map[int64]store.Bound{},
+		entries: map[int64]map[string]string{}, off: map[string]bool{}, given: map[string]int64{},
+		bounds: map[int64]store.Bound{},
 	}
 	before := must(s.Revision(t.Context())).Number
 	name := rapid.SampledFrom([]string{"a", "b", "A"})

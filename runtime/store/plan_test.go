@@ -39,7 +39,8 @@ func TestEveryStatementOfTheResolvingPathUsesAnIndex(t *testing.T) {
 			kit := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, ada))
 			must(s.Revision(ctx))
 			must(s.Memberships(ctx, "https://id.example", "bob"))
-			if _, _, err := s.ScopesNamed(ctx, []string{"acme", "rival"}, [][2]string{{"acme", "lab"}, {"rival", "desk"}}); err != nil {
+			if _, _, err := s.ScopesNamed(ctx, []string{"acme", "rival"}, [][2]string{{"acme",
+				"lab"}, {"rival", "desk"}}); err != nil {
 				t.Fatal(err)
 			}
 			must(s.ActiveCatalogs(ctx, "kit", scopes...))

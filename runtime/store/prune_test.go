@@ -146,7 +146,8 @@ func TestRecordOfAChainThatIsGoneIsFound(t *testing.T) {
 		plant(t, s, planted(id, 2, ""), planted(id, 4, ""))
 		keep(t, young, audit.Event{RequestID: "young", Time: time.Now()})
 		_, got := exported(t, s, chain.VerifyOptions{})
-		if got.Sound() || len(got.Findings) != 2 || got.Findings[0].Kind != "altered" || got.Findings[1].Kind != "altered" || got.Records != 3 {
+		if got.Sound() || len(got.Findings) != 2 || got.Findings[0].Kind != "altered" ||
+			got.Findings[1].Kind != "altered" || got.Records != 3 {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -46,7 +46,8 @@ type decisions struct {
 // newPolicy is a policy of so many tools over four roles and 25 permissions of five types of
 // objects.
 func newPolicy(tools int) policy {
-	p := policy{roles: access.Table{}.Hierarchy(), held: map[string]map[string]bool{"ada": {}, "bob": {}, "root": {}}}
+	p := policy{roles: access.Table{}.Hierarchy(), held: map[string]map[string]bool{"ada": {},
+		"bob": {}, "root": {}}}
 	for i := range tools {
 		n := i / 4 % 25
 		permission := access.Permission{App: "dcim", Action: fmt.Sprintf("action%d", n%5), Object: fmt.Sprintf("object%d", n/5)}
@@ -116,7 +117,8 @@ func oneByOne(p policy, may func(tool string) bool) decisions {
 var mcpgenDecider = decider{"mcpgen", func(t testing.TB, p policy, permissions bool) func(asker) decisions {
 	rules := access.Table{Roles: [][]string{p.roles}}
 	for _, tool := range p.tools {
-		rules.Rules = append(rules.Rules, access.Rule{Tool: tool.name, MinRole: []string{p.roles[tool.rank-1]}, Permission: tool.permission})
+		rules.Rules = append(rules.Rules, access.Rule{Tool: tool.name,
+			MinRole: []string{p.roles[tool.rank-1]}, Permission: tool.permission})
 	}
 	table, err := access.Compose(access.Part{Package: "example.com/many", Table: rules})
 	if err != nil {
@@ -130,7 +132,8 @@ var mcpgenDecider = decider{"mcpgen", func(t testing.TB, p policy, permissions b
 		texts[tool.permission] = tool.permission.String()
 	}
 	return func(a asker) decisions {
-		caller := table.Resolve(access.Principal{Issuer: "bench", Subject: "sub-" + a.user, User: a.user, Roles: []string{a.role}})
+		caller := table.Resolve(access.Principal{Issuer: "bench", Subject: "sub-" + a.user,
+			User: a.user, Roles: []string{a.role}})
 		permits := func() *access.Permits {
 			if !permissions {
 				return nil

@@ -72,7 +72,8 @@ func serve(t *testing.T) *world {
 	logger := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	source := stored.New(s, stored.Stored)
 	consoles := []boundary.Party{{Issuer: "team", Client: "console"}}
-	beside, err := admin.New(source, admin.Options{Grants: w.grants, Clients: consoles, Logger: logger})
+	beside, err := admin.New(source, admin.Options{Grants: w.grants, Clients: consoles,
+		Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,8 @@ func Purge(ctx context.Context) error`,
 	},
 	NoAccessRule: {
 		Title: "tool without access rule",
-		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, anyscope=, " +
+		Cause: "Every tool declares who may use it: public, authenticated, minrole=, scopes=, " +
+			"anyscope=, " +
 			"action= or object=. The rule is on the tool itself, or in a //mcp:default on its type or " +
 			"package. action=none alone is not a rule.",
 		Example: `//mcp:tool

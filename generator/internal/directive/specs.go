@@ -147,7 +147,8 @@ var elicits = Key{Name: "elicits", Kind: Flag,
 // facts is the key of the facts for the blast radius of agents.
 var facts = Key{Name: "facts", Kind: Choices, Choices: []string{model.Private, model.Untrusted,
 	model.Egress, "none"},
-	Purpose: "for mcpgen radius. private: it returns data that outsiders must not see. untrusted: it " +
+	Purpose: "for mcpgen radius. private: it returns data that outsiders must not see. " +
+		"untrusted: it " +
 		"returns text that outsiders wrote. egress: it can send data out. Without this key, all three " +
 		"count; openworld=false removes egress"}
 
@@ -206,7 +207,8 @@ var specs = []Spec{
 	},
 	{
 		Name: "roles",
-		Purpose: "declares the role hierarchy. Each line is a chain, lowest first. Several are a partial " +
+		Purpose: "declares the role hierarchy. Each line is a chain, lowest first. Several are " +
+			"a partial " +
 			"order together, and the first is the main chain: lowest and highest are its ends. On a " +
 			"const block, without roles: the constants by ascending value are the main chain. " +
 			"Default: Viewer < Member < Manager < Admin",
@@ -215,7 +217,8 @@ var specs = []Spec{
 	},
 	{
 		Name: "scopes",
-		Purpose: "declares that a token with the scope before > has the scopes behind it too. Each scope " +
+		Purpose: "declares that a token with the scope before > has the scopes behind it too. " +
+			"Each scope " +
 			"has one line. Rules of the package are compiled with all alternatives, of which a rule has " +
 			"at most 16",
 		Places: []Place{PackageDoc}, Form: Included, Repeat: true,

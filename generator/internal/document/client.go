@@ -21,7 +21,8 @@ type Client struct {
 
 // NewClient returns the client of an entry of a file. notes are about items that no service has.
 // The error names a role that no service has.
-func NewClient(services []model.Service, e boundaryfile.Entry) (c *Client, notes []string, err error) {
+func NewClient(services []model.Service, e boundaryfile.Entry) (c *Client, notes []string,
+	err error) {
 	c = &Client{entry: e}
 	for _, s := range services {
 		if order := s.Roles.Order(); s.Roles.Own && c.order == nil {
@@ -73,7 +74,9 @@ func hasItem(s model.Service, item boundaryitem.Item) bool {
 	kind := item.Kind
 	switch kind {
 	case boundaryitem.Catalog:
-		return slices.ContainsFunc(s.Catalogs(), func(c model.Catalog) bool { return c.Name == item.Name })
+		return slices.ContainsFunc(s.Catalogs(), func(c model.Catalog) bool {
+			return c.Name == item.Name
+		})
 	case boundaryitem.Skill:
 		kind = boundaryitem.Resource
 	}

@@ -58,7 +58,8 @@ two [p/c] boundary client x of no issuer (f:2): [] [] [] false`
 	if text := strings.Join(lines, "\n"); text != want {
 		t.Errorf("got\n%s", text)
 	}
-	if n := strings.Join(notes, "\n"); n != "f:2: no package has tool:e\nf:2: no package has catalog:k" {
+	if n := strings.Join(notes, "\n"); n != "f:2: no package has tool:e\nf:2: no package has "+
+		"catalog:k" {
 		t.Error(n)
 	}
 }
@@ -75,11 +76,16 @@ func TestServersArePaired(t *testing.T) {
 		before, after []*policydiff.Manifest
 		want          string
 	}{
-		"renamed":     {[]*policydiff.Manifest{all("p", "one", roles)}, []*policydiff.Manifest{all("q", "two", roles)}, ""},
-		"of several":  {[]*policydiff.Manifest{all("p", "one", roles), other}, []*policydiff.Manifest{other, all("q", "one", roles)}, ""},
-		"new":         {[]*policydiff.Manifest{other}, []*policydiff.Manifest{other, all("p", "one", roles)}, "Admin p.json:1"},
-		"roles come":  {[]*policydiff.Manifest{all("p", "one", "[]")}, []*policydiff.Manifest{all("p", "one", roles)}, ""},
-		"roles leave": {[]*policydiff.Manifest{all("p", "one", roles)}, []*policydiff.Manifest{all("p", "one", "[]")}, ""},
+		"renamed": {[]*policydiff.Manifest{all("p", "one", roles)}, []*policydiff.Manifest{
+			all("q", "two", roles)}, ""},
+		"of several": {[]*policydiff.Manifest{all("p", "one", roles), other},
+			[]*policydiff.Manifest{other, all("q", "one", roles)}, ""},
+		"new": {[]*policydiff.Manifest{other}, []*policydiff.Manifest{other, all("p", "one",
+			roles)}, "Admin p.json:1"},
+		"roles come": {[]*policydiff.Manifest{all("p", "one", "[]")}, []*policydiff.Manifest{
+			all("p", "one", roles)}, ""},
+		"roles leave": {[]*policydiff.Manifest{all("p", "one", roles)}, []*policydiff.Manifest{
+			all("p", "one", "[]")}, ""},
 		"none before": {nil, []*policydiff.Manifest{all("p", "one", "[]")}, "highest role p.json:1"},
 	} {
 		changes, err := policydiff.CompareRadius(test.before, test.after, policydiff.Agents{},

@@ -55,7 +55,8 @@ func TestServicesHoldWhatTheSourceContains(t *testing.T) {
 func dump(w *bytes.Buffer, s model.Service) {
 	fmt.Fprintf(w, "service %s, package %s of %s\n", s.Package, s.Name, s.Module)
 	fmt.Fprintf(w, "  server %q %q %q app %q prefix %q at %s\n", s.Server.Name, s.Server.Title, s.Server.Version, s.Server.App, s.Server.Prefix, load.Short(s.Server.Pos))
-	fmt.Fprintf(w, "  roles %s own %v type %q\n", roleorder.Text(s.Roles.Chains), s.Roles.Own, s.Roles.Type)
+	fmt.Fprintf(w, "  roles %s own %v type %q\n", roleorder.Text(s.Roles.Chains), s.Roles.Own,
+		s.Roles.Type)
 	for _, r := range s.Receivers {
 		fmt.Fprintf(w, "  receiver %s %+v\n", r.Param, r)
 	}

@@ -32,7 +32,8 @@ func (s *Session) Items(ctx context.Context) (items []string, err error) {
 	return items, err
 }
 
-func appendItems[T any](ctx context.Context, items []string, method string, list iter.Seq2[T, error],
+func appendItems[T any](ctx context.Context, items []string, method string, list iter.Seq2[T,
+	error],
 	text func(T) string) ([]string, error) {
 	for item, err := range list {
 		if err != nil {

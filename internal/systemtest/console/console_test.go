@@ -164,7 +164,8 @@ func TestConsoleOfAServer(t *testing.T) {
 		t.Fatalf("%v, %v", events, err)
 	}
 	e := events[0]
-	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || !slices.Equal(e.Roles, []string{"Admin"}) ||
+	if e.Issuer != "team" || e.Principal != "ada" || e.Client != "ada" || !slices.Equal(e.Roles,
+		[]string{"Admin"}) ||
 		e.RequestID == "" || e.Action != "create catalog" || len(e.Arguments) != 3 ||
 		e.Arguments[1].Name != "name" || e.Arguments[1].Bytes != 5 || e.Time.Before(started) {
 		t.Errorf("%+v", e)
@@ -211,7 +212,8 @@ func TestPatchBlocksAClient(t *testing.T) {
 		server.Handler().ServeHTTP(rec, r)
 		return rec.Code, rec.Body.String(), rec.Header()
 	}
-	const console, agent, path = "token-of-the-console", "token-of-the-agent", "/api/v1/admin/boundaries"
+	const console, agent, path = "token-of-the-console", "token-of-the-agent",
+		"/api/v1/admin/boundaries"
 	if code, body, _ := send(agent, "GET", path, "", ""); code != 403 {
 		t.Errorf("an agent with the roles of an administrator: %d %s", code, body)
 	}

@@ -79,8 +79,10 @@ func TestBlockedClientIsBlockedForEachCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	for party, want := range map[boundary.Party]bool{
-		{Issuer: "i", Client: "a", Subject: "ada"}: true, {Issuer: "i", Client: "a", Subject: "bob"}: true,
-		{Issuer: "i", Client: "b", Subject: "ada"}: true, {Issuer: "i", Client: "b", Subject: "bob"}: false,
+		{Issuer: "i", Client: "a", Subject: "ada"}: true, {Issuer: "i", Client: "a",
+			Subject: "bob"}: true,
+		{Issuer: "i", Client: "b", Subject: "ada"}: true, {Issuer: "i", Client: "b",
+			Subject: "bob"}: false,
 		{Issuer: "i", Client: "c", Subject: "ada"}: true, {Issuer: "i", Subject: "ada"}: true,
 	} {
 		if b, ok, err := s.Boundary(context.Background(), party); b.Blocked != want || !ok || err != nil {

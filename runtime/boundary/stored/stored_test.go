@@ -559,7 +559,8 @@ func TestBoundaryHasTheToolsOfAGlobalCatalog(t *testing.T) {
 			must(s.AddEntry(ctx, store.InOrg(org.ID), of.ID, "secret", "", ada))
 			kit := must(s.CreateCatalog(ctx, store.Global, "kit", "", true, ada))
 			must(s.CreateBound(ctx, agent, boundary.Boundary{Items: []string{"tool:own",
-				fmt.Sprint("catalog:", kit.ID), fmt.Sprint("catalog:", of.ID), "catalog:999", "catalog:kit"}}, ada))
+				fmt.Sprint("catalog:", kit.ID), fmt.Sprint("catalog:", of.ID), "catalog:999",
+				"catalog:kit"}}, ada))
 			source := stored.New(s)
 			changes := source.Changes(ctx)
 			want := func(step string, want ...string) {
@@ -576,8 +577,10 @@ func TestBoundaryHasTheToolsOfAGlobalCatalog(t *testing.T) {
 			want("without entries", "tool:own", "catalog:kit")
 			must(s.AddEntry(ctx, store.Global, kit.ID, "look", "", ada))
 			want("with an entry", "tool:own", "tool:look", "catalog:kit")
-			for item, has := range map[string]bool{fmt.Sprint("catalog:", kit.ID): true, "catalog:kit": false,
-				fmt.Sprint("catalog:", of.ID): false, "catalog:999": false, fmt.Sprint("tool:", kit.ID): false} {
+			for item, has := range map[string]bool{fmt.Sprint("catalog:", kit.ID): true,
+				"catalog:kit":                 false,
+				fmt.Sprint("catalog:", of.ID): false, "catalog:999": false, fmt.Sprint("tool:",
+					kit.ID): false} {
 				if source.HasCatalog(item) != has {
 					t.Errorf("%s: %t", item, !has)
 				}

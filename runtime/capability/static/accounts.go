@@ -72,7 +72,10 @@ func readAccounts(doc configfile.Value, bad *configfile.Problems) *accounts {
 			r.all.actions, r.all.listed = r.bad.Texts(v, at, r.permission), true
 			slices.Sort(r.all.actions)
 		}},
-		{Name: "exempt", Read: func(v configfile.Value, at string) { everybody.rest = r.exemptions(v, at) }},
+		{Name: "exempt", Read: func(v configfile.Value, at string) {
+			everybody.rest = r.exemptions(
+				v, at)
+		}},
 		{Name: "groups", Read: func(v configfile.Value, at string) {
 			r.each(v, at, func(m configfile.Member, at string) {
 				var g grants
@@ -102,8 +105,13 @@ func (r *accountReader) user(m configfile.Member, at string, everybody grants) {
 				all = append(all, r.groups[name])
 			}
 		}},
-		configfile.Field{Name: "active", Read: func(v configfile.Value, at string) { r.bad.Truth(v, at, &active) }},
-		configfile.Field{Name: "superuser", Read: func(v configfile.Value, at string) { r.bad.Truth(v, at, &u.Superuser) }},
+		configfile.Field{Name: "active", Read: func(v configfile.Value, at string) {
+			r.bad.Truth(v,
+				at, &active)
+		}},
+		configfile.Field{Name: "superuser", Read: func(v configfile.Value, at string) {
+			r.bad.Truth(v, at, &u.Superuser)
+		}},
 	))
 	if !active {
 		return
@@ -121,7 +129,10 @@ func (r *accountReader) user(m configfile.Member, at string, everybody grants) {
 // grants are the fields that users and groups share.
 func (r *accountReader) grants(g *grants) []configfile.Field {
 	return []configfile.Field{
-		{Name: "permissions", Read: func(v configfile.Value, at string) { g.free = r.bad.Texts(v, at, r.known) }},
+		{Name: "permissions", Read: func(v configfile.Value, at string) {
+			g.free = r.bad.Texts(v,
+				at, r.known)
+		}},
 		{Name: "constrained", Read: func(v configfile.Value, at string) {
 			r.each(v, at, func(m configfile.Member, at string) {
 				if wrong := r.known(m.Name); wrong != "" {
@@ -135,7 +146,10 @@ func (r *accountReader) grants(g *grants) []configfile.Field {
 				g.rest = append(g.rest, func(s *capability.Set) { s.Add(m.Name, constraints...) })
 			})
 		}},
-		{Name: "exempt", Read: func(v configfile.Value, at string) { g.rest = append(g.rest, r.exemptions(v, at)...) }},
+		{Name: "exempt", Read: func(v configfile.Value, at string) {
+			g.rest = append(g.rest,
+				r.exemptions(v, at)...)
+		}},
 	}
 }
 
@@ -238,7 +252,8 @@ func (r *accountReader) group(name string) string {
 }
 
 // each reads the members of a mapping whose names are the file's own.
-func (r *accountReader) each(v configfile.Value, at string, read func(m configfile.Member, at string)) {
+func (r *accountReader) each(v configfile.Value, at string, read func(m configfile.Member,
+	at string)) {
 	if !r.bad.Is(v, at, configfile.Mapping) {
 		return
 	}

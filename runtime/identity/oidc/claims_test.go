@@ -101,7 +101,8 @@ func TestRolesAreMapped(t *testing.T) {
 		"keys of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": map[string]any{"7": "x", "8": "y"},
 				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
-		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
+		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
+			RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": true}}, nil},
 		"a name without an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
 			RolesOrg: "7"}, []any{"role", "op"}, nil},
@@ -415,15 +416,17 @@ func TestActorIsThatOfTheOutermostClaim(t *testing.T) {
 		"by both": {of("sub", "agent", "iss", "i"), access.Actor{Issuer: "i", Subject: "agent"}},
 		"nested": {of("sub", "agent", "act", of("sub", "first", "iss", "i")),
 			access.Actor{Issuer: issuerURL, Subject: "agent"}},
-		"nested and odd": {of("sub", "agent", "act", 1), access.Actor{Issuer: issuerURL, Subject: "agent"}},
-		"null":           {act: json.RawMessage("null")}, "text": {act: "agent"}, "empty": {act: of()},
+		"nested and odd": {of("sub", "agent", "act", 1), access.Actor{Issuer: issuerURL,
+			Subject: "agent"}},
+		"null": {act: json.RawMessage("null")}, "text": {act: "agent"}, "empty": {act: of()},
 		"a number": {act: of("sub", 1)}, "no name": {act: of("sub", "")},
 		"nested only": {act: of("act", of("sub", "agent"))}, "an issuer": {act: of("iss", "i")},
 		"an odd issuer": {act: of("sub", "agent", "iss", 1)}, "a list": {act: []any{of("sub", "agent")}},
 	} {
 		id, err := newProvider().source(t, issuer(func(*oidc.Issuer) {})).Verify(t.Context(),
 			token("act", test.act))
-		if refused := test.want == (access.Actor{}); refused != errors.Is(err, identity.ErrInvalidToken) ||
+		if refused := test.want == (access.Actor{}); refused != errors.Is(err,
+			identity.ErrInvalidToken) ||
 			id.Principal.Actor != test.want {
 			t.Errorf("%s: %+v, %v", name, id.Principal, err)
 		}

@@ -190,7 +190,8 @@ func unchanged(*oidc.Issuer) {}
 // agent is who the provider's client is, whatever its token looks like.
 func agent(issuer string) access.Principal {
 	return access.Principal{
-		Issuer: issuer, Subject: "agent", Client: "agent", User: "agent7", Roles: []string{"Member"}, Scopes: []string{"dns:read", "devices:write"},
+		Issuer: issuer, Subject: "agent", Client: "agent", User: "agent7",
+		Roles: []string{"Member"}, Scopes: []string{"dns:read", "devices:write"},
 		Orgs: []access.Membership{{Name: "acme", Standing: access.Lead}},
 	}
 }

@@ -111,11 +111,13 @@ func TestValuesWithoutAMappingAreCounted(t *testing.T) {
 	settings := oidc.Claims{Roles: []string{"role"}, RoleNames: map[string]string{"op": "Member"}}
 	var tokens [][]any
 	for i := range 150 {
-		tokens = append(tokens, []any{"role", []string{"op", fmt.Sprint("value", i), "password=hunter22"}})
+		tokens = append(tokens, []any{"role", []string{"op", fmt.Sprint("value", i),
+			"password=hunter22"}})
 	}
 	lines := logged(t, settings, tokens...)
 	all := strings.Join(lines, "")
-	if n := strings.Count(all, "value=value"); n != 99 || strings.Count(all, "value=\"password=") != 1 ||
+	if n := strings.Count(all, "value=value"); n != 99 || strings.Count(all,
+		"value=\"password=") != 1 ||
 		strings.Contains(all, "hunter22") || strings.Contains(all, "value=op") {
 		t.Errorf("%d values are logged: %s", n, all)
 	}

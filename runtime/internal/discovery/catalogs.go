@@ -186,7 +186,8 @@ func (c *Catalogs) find(ctx context.Context, p access.Principal,
 		})
 	}
 	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]
-	if declared && c.inside(p, own) && (errors.Is(err, catalog.ErrUnknown) || err == nil && found.Global) {
+	if declared && c.inside(p, own) && (errors.Is(err, catalog.ErrUnknown) || err == nil &&
+		found.Global) {
 		return own, nil // the catalog of code wins: it was reviewed with the code
 	}
 	return found, err

@@ -26,8 +26,10 @@ func office(t testing.TB, rules ...access.Rule) access.Table {
 			{Prompt: "look", Public: true}, {Prompt: "plan", MinRole: []string{"Admin"}},
 		},
 		Resources: []access.Rule{
-			{Resource: "file:///a", MinRole: []string{"Viewer"}}, {Resource: "file:///b", MinRole: []string{"Admin"}},
-			{Resource: "file:///{path}", MinRole: []string{"Admin"}}, {Resource: "note:{name}", MinRole: []string{"Admin"}},
+			{Resource: "file:///a", MinRole: []string{"Viewer"}}, {Resource: "file:///b",
+				MinRole: []string{"Admin"}},
+			{Resource: "file:///{path}", MinRole: []string{"Admin"}}, {Resource: "note:{name}",
+				MinRole: []string{"Admin"}},
 		},
 	}})
 	if err != nil {

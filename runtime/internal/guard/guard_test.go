@@ -577,7 +577,8 @@ func outcomeOf(e audit.Event) string { return cmp.Or(string(e.Failure), string(e
 
 // A credential extends a run only if it lets its owner do the same.
 func TestCallersAreEqualIfTheirCredentialsLetThemDoTheSame(t *testing.T) {
-	p := access.Principal{Subject: "ada", Client: "ide", User: "ada", Roles: []string{"Member", "Auditor"},
+	p := access.Principal{Subject: "ada", Client: "ide", User: "ada", Roles: []string{"Member",
+		"Auditor"},
 		Scopes: []string{"a", "b"}, Groups: []string{"g"},
 		Orgs:  []access.Membership{{Name: "o", Standing: access.Member}},
 		Teams: []access.Membership{{Name: "t", Standing: access.Lead}}}

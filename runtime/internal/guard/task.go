@@ -81,7 +81,8 @@ func ownerOf(p access.Principal) task.Owner {
 // callerOf returns a digest of what a credential lets its owner do: nil and empty lists, and other
 // orders, are equal.
 func callerOf(p access.Principal) string {
-	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, sorted(p.Roles), sorted(p.Scopes), sorted(p.Groups),
+	text := fmt.Sprintf("%q %q %q %q %q %q", p.User, sorted(p.Roles), sorted(p.Scopes),
+		sorted(p.Groups),
 		sorted(p.Orgs), sorted(p.Teams))
 	if p.Bounds != nil {
 		bounds, _ := p.Bounds.AppendText(nil)
@@ -490,7 +491,10 @@ func (g *Guard) cancelTask(ctx context.Context, m *Message, _ Next) (Answer, err
 		return Answer{}, err
 	}
 	return Answer{Encoded: wire.Acknowledgement(),
-		change: func(ctx context.Context) error { return g.Tasks.Cancel(ctx, found, tasks.ErrCancelled) }}, nil
+		change: func(ctx context.Context) error {
+			return g.Tasks.Cancel(ctx, found,
+				tasks.ErrCancelled)
+		}}, nil
 }
 
 // updateTask is tasks/update.

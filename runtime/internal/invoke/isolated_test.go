@@ -108,7 +108,8 @@ func testHandlerInItsOwnProcess(t *testing.T) {
 	var sent isolate.Call
 	handle := func(ctx context.Context) (string, error) {
 		who, ok := request.Caller(ctx)
-		if !ok || who.Subject != "ada" || !slices.Equal(who.Roles, []string{"Member"}) || who.Permits != nil {
+		if !ok || who.Subject != "ada" || !slices.Equal(who.Roles, []string{"Member"}) ||
+			who.Permits != nil {
 			return "", fmt.Errorf("the caller is %+v", who)
 		}
 		file, err := grant.File(ctx, "path")

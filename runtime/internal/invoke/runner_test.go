@@ -35,14 +35,16 @@ func policy(t testing.TB, denial access.Denial) *discovery.Policy {
 	table, err := access.Compose(access.Part{Table: access.Table{
 		Roles: [][]string{{"Member", "Admin"}},
 		Rules: []access.Rule{
-			{Tool: "t", MinRole: []string{"Member"}}, {Tool: "admin", MinRole: []string{"Admin"}}, {Tool: requestTool, MinRole: []string{"Admin"}},
+			{Tool: "t", MinRole: []string{"Member"}}, {Tool: "admin", MinRole: []string{"Admin"}},
+			{Tool: requestTool, MinRole: []string{"Admin"}},
 		},
 		Prompts: []access.Rule{
 			{Prompt: "t", MinRole: []string{"Member"}}, {Prompt: "admin", MinRole: []string{"Admin"}},
 			{Prompt: "adopted", MinRole: []string{"Member"}},
 		},
 		Resources: []access.Rule{
-			{Resource: "file:///t", MinRole: []string{"Member"}}, {Resource: "note:{n}", MinRole: []string{"Member"}},
+			{Resource: "file:///t", MinRole: []string{"Member"}}, {Resource: "note:{n}",
+				MinRole: []string{"Member"}},
 			{Resource: "admin:{n}", MinRole: []string{"Admin"}},
 		},
 	}})

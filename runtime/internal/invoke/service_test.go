@@ -217,7 +217,8 @@ func TestURIMeansOneResource(t *testing.T) {
 	if r := all.Find("z:"+strings.Repeat("1", uritemplate.MaxLength-1), exists); r != nil {
 		t.Errorf("a URI that is too long for every template is that of %s", r.URI)
 	}
-	for names, want := range map[string]string{"x:1 x:{a}": "x:1", "x:{a} x:{b}": "x:{a}", "x:{b}": "x:{b}",
+	for names, want := range map[string]string{"x:1 x:{a}": "x:1", "x:{a} x:{b}": "x:{a}",
+		"x:{b}":          "x:{b}",
 		"x:{b} a:{+any}": "x:{b}", "a:{+any}": "a:{+any}", "": "x:1"} {
 		r := all.Find("x:1", func(name string) bool {
 			return slices.Contains(strings.Fields(names), name)
@@ -276,11 +277,13 @@ func TestPromptsAndResourcesThatCannotWork(t *testing.T) {
 	own.Add(newResource(t, toolset.Resource{URI: "x:{a}", Variables: []toolset.Variable{{Name: "a"}}},
 		read))
 	own.Add(newResource(t, toolset.Resource{URI: "x:1"}, read))
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"B"}})); err == nil ||
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1",
+		MinRole: []string{"B"}})); err == nil ||
 		!strings.Contains(err.Error(), "x:{a} and x:1 match the same URI") {
 		t.Error(err)
 	}
-	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1", MinRole: []string{"A"}})); err != nil {
+	if err := own.CheckOverlaps(rules(access.Rule{Resource: "x:1",
+		MinRole: []string{"A"}})); err != nil {
 		t.Error(err)
 	}
 }

@@ -134,7 +134,8 @@ func testKnownRoles(t *testing.T) {
 			return identity.Identity{Principal: access.Principal{Subject: "ada",
 				Roles: []string{"Support", "Manager", "Viewer", "Boss", "", "Manager"}}}, nil
 		}),
-		Timeout: time.Minute, Pool: pool, Table: access.Table{Roles: append(access.DefaultRoles(), []string{"Support"})},
+		Timeout: time.Minute, Pool: pool, Table: access.Table{Roles: append(access.DefaultRoles(),
+			[]string{"Support"})},
 	})
 	r := httptest.NewRequest("POST", "/mcp", strings.NewReader("{}"))
 	r.Header.Set("Authorization", "Bearer x")

@@ -30,7 +30,8 @@ type fence struct {
 func (f *fence) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"}, Blocked: p.Client == f.blocked},
+	return boundary.Boundary{Roles: []string{"*"}, Items: []string{"*"},
+			Blocked: p.Client == f.blocked},
 		p.Client != "", f.fails
 }
 
@@ -57,7 +58,8 @@ func (f *fence) following() int {
 func fenced(t *testing.T, f *fence) (Rights, *bytes.Buffer) {
 	t.Helper()
 	log, pool := &bytes.Buffer{}, worker.NewPool()
-	b, err := NewBoundaries(BoundariesConfig{Source: f, Pool: pool, Log: slog.New(slog.NewTextHandler(log, nil)),
+	b, err := NewBoundaries(BoundariesConfig{Source: f, Pool: pool,
+		Log:   slog.New(slog.NewTextHandler(log, nil)),
 		Table: access.NewTable(access.Rule{Tool: "a", Public: true})})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +210,8 @@ func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 		for uri := range strings.FieldsSeq(items) {
 			one.Items = append(one.Items, "resource:"+uri)
 		}
-		p := access.Principal{Subject: "ada", Bounds: b.compile(limits{boundaries: []boundary.Boundary{one}})}
+		p := access.Principal{Subject: "ada",
+			Bounds: b.compile(limits{boundaries: []boundary.Boundary{one}})}
 		got := strings.Join(table.Of(access.Resources).Visible(p).Names(), " ")
 		if got != want {
 			t.Errorf("%s: %s, want %s", items, got, want)
@@ -232,7 +235,8 @@ func (*shelf) HasCatalog(item string) bool { return item == "catalog:17" }
 // Only a source with catalogs of its own takes one by its id.
 func TestItemsNameCatalogsOfTheirSource(t *testing.T) {
 	for source, want := range map[boundary.Source]string{
-		&shelf{}: "and no active global catalog of the store by its id", &fence{}: "(//mcp:tool catalog=):",
+		&shelf{}: "and no active global catalog of the store by its id",
+		&fence{}: "(//mcp:tool catalog=):",
 	} {
 		b, err := NewBoundaries(BoundariesConfig{Source: source, Log: slog.New(slog.DiscardHandler),
 			Table: access.NewTable(access.Rule{Tool: "a", Public: true})})

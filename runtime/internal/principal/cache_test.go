@@ -19,7 +19,8 @@ import (
 )
 
 func ada(role string) access.Principal {
-	return access.Principal{Issuer: "i", Subject: "ada", Client: "c", User: "ada", Roles: []string{role}}
+	return access.Principal{Issuer: "i", Subject: "ada", Client: "c", User: "ada",
+		Roles: []string{role}}
 }
 
 type query = func(context.Context, access.Principal) (capability.Set, error)

@@ -530,7 +530,8 @@ func TestChangeOfARequestIsMadeOrUndone(t *testing.T) {
 				}
 			}
 			_, extra, err := a.Create(gone, task.Record{Owner: ada}, time.Hour)
-			for _, err := range []error{err, a.Cancel(gone, toCancel, ErrCancelled), a.Cancel(gone, running, ErrCancelled),
+			for _, err := range []error{err, a.Cancel(gone, toCancel, ErrCancelled), a.Cancel(gone,
+				running, ErrCancelled),
 				a.Answer(gone, toAnswer, answers, "", time.Time{}, start)} {
 				if err == nil || errors.Is(err, task.ErrUnknown) {
 					t.Error(err)

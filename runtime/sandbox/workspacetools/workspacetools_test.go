@@ -152,7 +152,8 @@ func TestAClientClearsItsOwnWorkspace(t *testing.T) {
 func TestTheToolIsUnknownWithoutWorkspaces(t *testing.T) {
 	box := newSandbox(t, sandbox.Options{})
 	server := newServer(t, box, workspacetools.Tools(box), using(nil))
-	ann := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ann", Roles: []string{"Admin"}}, "")
+	ann := mcptest.Pipe(t, server, access.Principal{Issuer: "a", Subject: "ann",
+		Roles: []string{"Admin"}}, "")
 	list, err := ann.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "use" {
 		t.Errorf("%+v, %v", list, err)

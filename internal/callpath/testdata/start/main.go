@@ -41,7 +41,8 @@ func main() {
 	}
 	o := runtime.Options{
 		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("a token that is long enough"): {Subject: "ada", User: "ada", Roles: []string{"Member"}}}),
+			identity.HashToken("a token that is long enough"): {Subject: "ada", User: "ada",
+				Roles: []string{"Member"}}}),
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	g := toolset.Generated{Package: "example.com/start", Server: toolset.ServerInfo{Name: "start"},

@@ -35,7 +35,8 @@ func TestBoundaryIsCreatedChangedBlockedAndDeleted(t *testing.T) {
 		}
 		for i, test := range []struct{ body, want string }{
 			{`{"blocked":true}`, `"blocked":true`}, {`{"blocked":false,"roles":"*"}`, `"roles":"*"`},
-			{`{"items":[],"readonly":false}`, `"roles":"*","until"`}, {`{"until":""}`, `"roles":"*","version"`},
+			{`{"items":[],"readonly":false}`, `"roles":"*","until"`}, {`{"until":""}`,
+				`"roles":"*","version"`},
 			{`{"until":"2000-01-01T02:00:00+02:00"}`, `"until":"2000-01-01T00:00:00Z"`},
 		} {
 			version := fmt.Sprintf(`"%d"`, i+1)
@@ -70,7 +71,8 @@ func TestBoundariesAreReadAsEntriesOfAFile(t *testing.T) {
 	for i, test := range []struct {
 		list string
 		want []string
-	}{{``, nil}, {`,"L":null`, nil}, {`,"L":[]`, nil}, {`,"L":"*"`, []string{"*"}}, {`,"L":["*"]`, []string{"*"}}} {
+	}{{``, nil}, {`,"L":null`, nil}, {`,"L":[]`, nil}, {`,"L":"*"`, []string{"*"}}, {`,"L":["*"]`,
+		[]string{"*"}}} {
 		list := strings.ReplaceAll(test.list, "L", "roles") + strings.ReplaceAll(test.list, "L", "items")
 		got := w.send("root", "POST", boundaries, fmt.Sprintf(`{"issuer":"i","client":"c%d"%s}`, i, list))
 		if got.status != 201 {
@@ -191,7 +193,8 @@ func TestSeenClientsAreListedWithTheirBoundary(t *testing.T) {
 			must(0, w.SawClients(ctx, []store.SeenClient{{Issuer: in, Client: client, First: now,
 				Last: now.Add(time.Duration(i) * time.Hour)}}))
 		}
-		all := must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "*"}, boundary.Boundary{}, setup))
+		all := must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "*"},
+			boundary.Boundary{}, setup))
 		own := must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "own"},
 			boundary.Boundary{Blocked: true}, setup))
 		var got []string
@@ -205,7 +208,8 @@ func TestSeenClientsAreListedWithTheirBoundary(t *testing.T) {
 				path = "/api/v1/admin/clients?limit=2&after=" + page.Next
 			}
 		}
-		want := fmt.Sprintf("[far  false 14:00:00 other %d false 13:00:00 own %d true 12:00:00]", all.ID, own.ID)
+		want := fmt.Sprintf("[far  false 14:00:00 other %d false 13:00:00 own %d true 12:00:00]",
+			all.ID, own.ID)
 		if fmt.Sprint(got) != want {
 			t.Errorf("%v, want %s", got, want)
 		}
@@ -216,7 +220,8 @@ func TestSeenClientsAreListedWithTheirBoundary(t *testing.T) {
 func TestSuggestionHasTheUsedItems(t *testing.T) {
 	worlds(t, func(t *testing.T, w *world) {
 		record := func(client string, age time.Duration, failure audit.Failure, tool string) {
-			e := audit.Event{Time: time.Now().Add(-age), Type: audit.ToolCalled, RequestID: "r", Issuer: issuer,
+			e := audit.Event{Time: time.Now().Add(-age), Type: audit.ToolCalled, RequestID: "r",
+				Issuer:    issuer,
 				Principal: "ada", Client: client, Roles: []string{"Admin"}, Tool: tool}
 			e.End(failure)
 			if failure == audit.Denied {

@@ -43,8 +43,9 @@ func (a *API) whoami() {
 		p := r.caller
 		out := &output{Whoami{
 			Issuer: p.Issuer, Subject: p.Subject, Client: p.ClientID(),
-			Roles: append([]string{}, p.Roles...), Scopes: append([]string{}, p.Scopes...), Admin: a.authority.Admin(p),
-			Orgs: []Own{}, Teams: []Own{},
+			Roles: append([]string{}, p.Roles...), Scopes: append([]string{}, p.Scopes...),
+			Admin: a.authority.Admin(p),
+			Orgs:  []Own{}, Teams: []Own{},
 		}}
 		places, err := a.authority.Places(ctx, p)
 		if err != nil {

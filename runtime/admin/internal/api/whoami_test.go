@@ -31,7 +31,8 @@ func TestCallersReadWhoTheyAre(t *testing.T) {
 			if who == "root" {
 				role = "Admin"
 			}
-			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" || !slices.Equal(got.Roles, []string{role}) || got.Admin != (who == "root") || got.Scopes == nil {
+			if got.Issuer != issuer || got.Subject != who || got.Client != who+"'s client" ||
+				!slices.Equal(got.Roles, []string{role}) || got.Admin != (who == "root") || got.Scopes == nil {
 				t.Errorf("%s: %+v", who, got)
 			}
 		}
@@ -78,7 +79,8 @@ func TestCallersAreListedTheCatalogsThatTheyMayAskFor(t *testing.T) {
 		must(w.CreateBound(ctx, boundary.Party{Issuer: issuer, Client: "bounded's client"},
 			boundary.Boundary{Roles: []string{"*"}, Items: []string{"tool:read"}}, setup))
 		for who, want := range map[string]string{
-			"bounded":  "same teamTEAM*, same organizationORG, kit organizationORG*, off organizationORG*, kit code, all global*, same global, basics global*",
+			"bounded": "same teamTEAM*, same organizationORG, kit organizationORG*, off " +
+				"organizationORG*, kit code, all global*, same global, basics global*",
 			"stranger": "basics code*, kit code*, all global*, same global*, basics global",
 			"root":     "basics code*, kit code*, all global*, same global*, basics global",
 			"member":   "same teamTEAM*, same teamOTHER, same organizationORG, kit organizationORG*, off organizationORG*, basics code*, kit code, all global*, same global, basics global",

@@ -255,7 +255,8 @@ func testToolset() toolset.Toolset {
 		Receivers: []any{new(int)},
 		Table: access.Table{Roles: access.DefaultRoles(), Rules: []access.Rule{
 			{Tool: "admin_only", MinRole: []string{"Admin"}}, {Tool: "ask", Authenticated: true},
-			{Tool: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid}, {Tool: "read", MinRole: []string{"Viewer"}},
+			{Tool: "forbidden", MinRole: []string{"Admin"}, Denial: access.Forbid}, {Tool: "read",
+				MinRole: []string{"Viewer"}},
 		}},
 		Tools: []toolset.Tool{
 			{Name: "admin_only", Input: input, Call: call, Catalogs: []string{"kit"}},

@@ -197,7 +197,8 @@ func TestAdminManagesWhatThereIs(t *testing.T) {
 		w.joins("root", "acme/desk", access.Lead)
 		w.joins("root", "rival", access.Owner)
 		w.joins("root", "acme", access.Owner)
-		got, err := authority.New(roles{}, w.Store, stored.Stored).Managed(t.Context(), access.Principal{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}})
+		got, err := authority.New(roles{}, w.Store, stored.Stored).Managed(t.Context(),
+			access.Principal{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}})
 		if err != nil || !slices.Equal(got, []store.Scope{w.places["acme"], w.places["rival"], w.places["acme/desk"]}) {
 			t.Errorf("%v, %v", got, err)
 		}
@@ -245,7 +246,8 @@ func TestErrorsOfTheStoreMakeStrangers(t *testing.T) {
 		w.joins("bob", "acme", access.Owner)
 		for _, m := range []stored.Memberships{stored.Stored, stored.Claimed(issuer)} {
 			a := authority.New(roles{}, w.Store, m)
-			for _, p := range []access.Principal{{Issuer: issuer, Subject: "bob", Orgs: orgs, Teams: teams}, {Issuer: issuer, Subject: "root", Roles: []string{"Admin"}, Orgs: orgs}} {
+			for _, p := range []access.Principal{{Issuer: issuer, Subject: "bob", Orgs: orgs,
+				Teams: teams}, {Issuer: issuer, Subject: "root", Roles: []string{"Admin"}, Orgs: orgs}} {
 				for _, place := range []string{"acme", "acme/lab"} {
 					if got, err := a.Of(ctx, p, w.places[place]); got != authority.Stranger || !errors.Is(err, context.Canceled) {
 						t.Errorf("%s to %s: %s, %v", p.Subject, place, got, err)
@@ -280,8 +282,9 @@ func TestMachineAndTrailAreForAdminsOfTheServerAlone(t *testing.T) {
 			t.Fatal(standing)
 		}
 		for want, all := range map[bool][]access.Principal{
-			true:  {{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}}},
-			false: {owner, {}, {Roles: []string{"Admin"}}, {Subject: "x"}, {Subject: "x", Orgs: []access.Membership{{Name: "machines", Standing: access.Owner}}}},
+			true: {{Issuer: issuer, Subject: "root", Roles: []string{"Admin"}}},
+			false: {owner, {}, {Roles: []string{"Admin"}}, {Subject: "x"}, {Subject: "x",
+				Orgs: []access.Membership{{Name: "machines", Standing: access.Owner}}}},
 		} {
 			for _, p := range all {
 				if a.MayGrant(p) != want || a.MayAudit(p) != want {

@@ -49,7 +49,8 @@ func table() access.Table {
 		access.Rule{Prompt: "greet", MinRole: []string{"Member"}},
 		access.Rule{Resource: "doc://{id}", MinRole: []string{"Manager"}},
 		access.Rule{Resource: "skill://x/SKILL.md", Authenticated: true})
-	own.Values = []access.Rule{{Tool: "set", Argument: "name", Value: "core", MinRole: []string{"Admin"}}}
+	own.Values = []access.Rule{{Tool: "set", Argument: "name", Value: "core",
+		MinRole: []string{"Admin"}}}
 	own.Roles = [][]string{{"Viewer", "Member", "Manager", "Admin"}, {"Auditor", "Admin"}}
 	return must(access.Compose(access.Part{Package: "p", Table: own}))
 }
@@ -62,8 +63,9 @@ type use struct {
 }
 
 func (u use) event(at time.Time) audit.Event {
-	e := audit.Event{Time: at, Type: u.kind, RequestID: "r", Issuer: "i", Principal: "ada", Client: "agent",
-		Roles: u.roles, Status: audit.Success}
+	e := audit.Event{Time: at, Type: u.kind, RequestID: "r", Issuer: "i", Principal: "ada",
+		Client: "agent",
+		Roles:  u.roles, Status: audit.Success}
 	switch u.kind {
 	case audit.ToolCalled:
 		e.Tool = u.name
@@ -170,11 +172,13 @@ func TestSuggestionHasTheLowestRoles(t *testing.T) {
 		{nil, "[] []"},
 		{[]use{{audit.ToolCalled, "ask", []string{"Admin"}}}, "[] [tool:ask]"},
 		{[]use{{audit.ToolCalled, "read", []string{"Admin"}}}, "[Viewer] [tool:read]"},
-		{[]use{{audit.ToolCalled, "read", []string{"Admin"}}, {audit.PromptGet, "greet", []string{"Member"}}},
+		{[]use{{audit.ToolCalled, "read", []string{"Admin"}}, {audit.PromptGet, "greet",
+			[]string{"Member"}}},
 			"[Member] [tool:read prompt:greet]"},
 		{[]use{{audit.ToolCalled, "check", []string{"Auditor"}}}, "[Auditor] [tool:check]"},
 		{[]use{{audit.ToolCalled, "set", []string{"Manager"}}}, "[Manager] [tool:set]"},
-		{[]use{{audit.ToolCalled, "gone", []string{"Admin"}}, {audit.ToolList, "", []string{"Admin"}}}, "[] []"},
+		{[]use{{audit.ToolCalled, "gone", []string{"Admin"}}, {audit.ToolList, "",
+			[]string{"Admin"}}}, "[] []"},
 	} {
 		at = at.AddDate(0, 0, 2)
 		for _, u := range test.uses {
@@ -195,14 +199,16 @@ func TestSuggestionOfManyEventsIsOfTheNewest(t *testing.T) {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var all []audit.Event
 	for i := range 25_000 {
-		all = append(all, use{audit.ToolCalled, "read", nil}.event(from.Add(time.Duration(i)*time.Second)))
+		all = append(all, use{audit.ToolCalled, "read",
+			nil}.event(from.Add(time.Duration(i)*time.Second)))
 	}
 	all[0].Tool = "ask"
 	for part := range slices.Chunk(all, 500) {
 		must(0, s.Audit().(audit.BatchSink).RecordBatch(t.Context(), part))
 	}
 	got := must(c.Use(t.Context(), "i", "agent", from))
-	if got.Complete || len(got.Used) != 1 || got.Used[0].Count < 15_000 || got.Used[0].Count > 20_000 ||
+	if got.Complete || len(got.Used) != 1 || got.Used[0].Count < 15_000 ||
+		got.Used[0].Count > 20_000 ||
 		!got.Since.Equal(from.Add(time.Duration(25_000-got.Used[0].Count)*time.Second)) {
 		t.Errorf("%+v", got)
 	}

@@ -23,7 +23,8 @@ func (w *world) bounds(client string, b boundary.Boundary) store.Bound {
 
 // uses records a call of a client, which has seen the server.
 func (w *world) uses(client, tool string, failure audit.Failure) {
-	e := audit.Event{Time: time.Now().Add(-time.Hour), Type: audit.ToolCalled, RequestID: "r", Issuer: issuer,
+	e := audit.Event{Time: time.Now().Add(-time.Hour), Type: audit.ToolCalled, RequestID: "r",
+		Issuer:    issuer,
 		Principal: "mel", Client: client, Roles: []string{"Member"}, Tool: tool}
 	if e.End(failure); failure == audit.Denied {
 		e.Axis = string(access.AxisBoundary)
@@ -44,7 +45,8 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 				"none", "Block …", none)
 
 			// What it uses, with a boundary to copy and to create.
-			use := "/console/clients/suggestion?" + url.Values{"issuer": {issuer}, "client": {"desk"}}.Encode()
+			use := "/console/clients/suggestion?" + url.Values{"issuer": {issuer},
+				"client": {"desk"}}.Encode()
 			body := page(t, w.get(token, use), http.StatusOK, "Used 1 of 7 tools", "tool:view",
 				"Refused by its boundary", "tool:change",
 				"boundaries:\n  - issuer: &#34;"+issuer+"&#34;\n    client: &#34;desk&#34;\n    roles:\n"+
@@ -62,15 +64,19 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 			page(t, w.post(token, "/console/boundaries", form("issuer", issuer, "client", "desk")),
 				http.StatusConflict, "It already has a boundary.", `value="desk"`)
 
-			led(t, w.post(token, at, form("version", 1, "roles", "*", "items", "*")), at+"?done=boundary-saved")
+			led(t, w.post(token, at, form("version", 1, "roles", "*", "items", "*")),
+				at+"?done=boundary-saved")
 			page(t, w.get(token, use), http.StatusOK, `href="`+at+`">Edit the boundary of the client`)
 			page(t, w.post(token, at, form("version", 1, "roles", "Member", "items", "tool:view")),
 				http.StatusConflict, "saved this boundary", "Member</textarea>")
-			page(t, w.post(token, at, form("version", 2, "roles", "Membr\nViewer", "items", "tool:veiw\ntool:a",
+			page(t, w.post(token, at, form("version", 2, "roles", "Membr\nViewer", "items",
+				"tool:veiw\ntool:a",
 				"until", "soon")), http.StatusUnprocessableEntity, "Nothing was changed.",
-				"&#34;Membr&#34; is not a role.", "The item &#34;tool:veiw&#34; names no tool: did you mean another?",
+				"&#34;Membr&#34; is not a role.", "The item &#34;tool:veiw&#34; names no tool: "+
+					"did you mean another?",
 				"The item &#34;tool:a&#34; names", "This is not a time")
-			page(t, w.post(token, at, form("roles", "Viewer")), http.StatusUnprocessableEntity, "Open the page again")
+			page(t, w.post(token, at, form("roles", "Viewer")), http.StatusUnprocessableEntity,
+				"Open the page again")
 
 			block := "/console/clients/block?" + url.Values{"issuer": {issuer}, "client": {"desk"}}.Encode()
 			page(t, w.get(token, block), http.StatusOK, "Block", "desk", `name="version" value="2"`,
@@ -80,16 +86,20 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 			}
 			page(t, w.post(token, "/console/clients/block", blocks(1, "yes")), http.StatusConflict,
 				"It was changed since", `value="2"`)
-			led(t, w.post(token, "/console/clients/block", blocks(2, "yes")), "/console/clients?done=blocked")
+			led(t, w.post(token, "/console/clients/block", blocks(2, "yes")),
+				"/console/clients?done=blocked")
 			page(t, w.get(token, "/console/clients?done=blocked"), http.StatusOK, "The client is blocked.",
 				"desk", "its own", "blocked", "Unblock …")
 			page(t, w.get(token, block), http.StatusOK, "Unblock", `name="blocked" value="no"`)
-			led(t, w.post(token, at, form("version", 3, "roles", "*", "items", "*")), at+"?done=boundary-saved")
+			led(t, w.post(token, at, form("version", 3, "roles", "*", "items", "*")),
+				at+"?done=boundary-saved")
 			if b := must(w.store.AllBounds(w.ctx))[0].Boundary; !b.Blocked {
 				t.Errorf("an edited boundary is no longer blocked: %+v", b)
 			}
-			led(t, w.post(token, "/console/clients/block", blocks(4, "no")), "/console/clients?done=unblocked")
-			if b := must(w.store.AllBounds(w.ctx))[0].Boundary; b.Blocked || !slices.Equal(b.Items, []string{"*"}) {
+			led(t, w.post(token, "/console/clients/block", blocks(4, "no")),
+				"/console/clients?done=unblocked")
+			if b := must(w.store.AllBounds(w.ctx))[0].Boundary; b.Blocked || !slices.Equal(b.Items,
+				[]string{"*"}) {
 				t.Errorf("%+v", b)
 			}
 			page(t, w.get(token, at+"/delete"), http.StatusOK, "Delete boundary of desk?")
@@ -99,7 +109,8 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 			// A client without a boundary gets one, and an unblocked one may be none.
 			page(t, w.get(token, block), http.StatusOK, "It gets a boundary that allows nothing.")
 			page(t, w.post(token, "/console/clients/block", blocks(0, "no")), http.StatusNotFound)
-			led(t, w.post(token, "/console/clients/block", blocks(0, "yes")), "/console/clients?done=blocked")
+			led(t, w.post(token, "/console/clients/block", blocks(0, "yes")),
+				"/console/clients?done=blocked")
 			page(t, w.get(token, block), http.StatusOK, "The boundary allows nothing")
 			page(t, w.get(token, "/console/boundaries/new?issuer="+issuer), http.StatusOK, `value="`+issuer)
 
@@ -109,7 +120,8 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 					done = append(done, e.Action)
 				}
 			}
-			equal(t, done, []string{"create boundary", "update boundary", "update boundary", "update boundary",
+			equal(t, done, []string{"create boundary", "update boundary", "update boundary",
+				"update boundary",
 				"update boundary", "delete boundary", "create boundary"})
 		})
 	}
@@ -119,7 +131,8 @@ func TestClientsAreListedBoundedBlockedAndFreed(t *testing.T) {
 func TestClientOfTheConsoleCannotBeBlocked(t *testing.T) {
 	w := onSQLite(t)
 	const token, cure = "token-admin", "administers the server (admin.Options.Clients)"
-	page(t, w.post(token, "/console/clients/block", form("issuer", issuer, "client", "browser", "version", 0,
+	page(t, w.post(token, "/console/clients/block", form("issuer", issuer, "client", "browser",
+		"version", 0,
 		"blocked", "yes")), http.StatusUnprocessableEntity, cure)
 	page(t, w.post(token, "/console/boundaries", form("issuer", issuer, "client", "browser")),
 		http.StatusUnprocessableEntity, cure)
@@ -167,7 +180,8 @@ func TestBoundariesOfAnotherSourceAreShownOnly(t *testing.T) {
 	} {
 		w := newWorldOf(t, engines["sqlite"](t), func(m *machine) { m.bounds = source })
 		body := page(t, w.get(token, "/console/clients"), http.StatusOK, want)
-		if listed := strings.Contains(body, "b.yaml:999"); strings.Contains(body, "/console/boundaries") ||
+		if listed := strings.Contains(body, "b.yaml:999"); strings.Contains(body,
+			"/console/boundaries") ||
 			strings.Contains(body, "b.yaml:1000") || listed != (source == fixed{}) {
 			t.Errorf("%s: %s", want, body)
 		}
@@ -175,9 +189,11 @@ func TestBoundariesOfAnotherSourceAreShownOnly(t *testing.T) {
 			page(t, w.get(token, path), http.StatusNotFound)
 		}
 		page(t, w.post(token, "/console/boundaries", form("client", "a")), http.StatusNotFound)
-		page(t, w.get(token, "/console/clients/suggestion?client=a&days=x"), http.StatusUnprocessableEntity,
+		page(t, w.get(token, "/console/clients/suggestion?client=a&days=x"),
+			http.StatusUnprocessableEntity,
 			"Write a number of days from 1 to 366.")
-		if body := page(t, w.get(token, "/console/clients/suggestion?client=a"), http.StatusOK, "It has used nothing",
+		if body := page(t, w.get(token, "/console/clients/suggestion?client=a"), http.StatusOK,
+			"It has used nothing",
 			"roles: []\n    items: []\n"); strings.Contains(body, "Create the boundary") {
 			t.Error(body)
 		}
@@ -194,11 +210,13 @@ func TestBlastRadiusOfClients(t *testing.T) {
 			`<tr><th scope="row">egress</th><td class="text name">` + egress + `</td></tr>`
 	}
 	change := func(m *machine) {
-		m.table = table(t, access.Rule{Tool: "view", MinRole: []string{"Viewer"}, Facts: "private,untrusted"},
+		m.table = table(t, access.Rule{Tool: "view", MinRole: []string{"Viewer"},
+			Facts: "private,untrusted"},
 			access.Rule{Tool: "send", MinRole: []string{"Admin"}, Facts: "egress"})
 	}
 	rest := "prompt:greet, resource:team://people/{id}"
-	together, none := reach("tool:view, "+rest, "tool:view, "+rest, "tool:send, "+rest), reach("none", "none", "none")
+	together, none := reach("tool:view, "+rest, "tool:view, "+rest, "tool:send, "+rest),
+		reach("none", "none", "none")
 	w := newWorldOf(t, engines["sqlite"](t), change)
 	w.uses("desk", "view", "")
 	w.uses("free", "view", "")
@@ -214,7 +232,8 @@ func TestBlastRadiusOfClients(t *testing.T) {
 				tagged = append(tagged, strings.Contains(row, "all three</span>"))
 			}
 		}
-		if !slices.Equal(tagged, []bool{false, wide, wide}) && !slices.Equal(tagged, []bool{wide, false, wide}) {
+		if !slices.Equal(tagged, []bool{false, wide, wide}) && !slices.Equal(tagged, []bool{wide,
+			false, wide}) {
 			t.Errorf("%v: %s", tagged, body)
 		}
 		want := []string{apart, reach("tool:view", "tool:view", "none")}

@@ -120,7 +120,8 @@ type console struct {
 
 func newConsole(m machine, s *store.Store, a standing, o Options) http.Handler {
 	c := &console{server: m, store: s, who: a, title: o.Title, log: o.Logger, audit: o.Audit,
-		grants: o.Grants, clients: clients.New(m, s, o.Clients), patience: cmp.Or(o.patience, front.Patience), exports: cmp.Or(o.Exports,
+		grants: o.Grants, clients: clients.New(m, s, o.Clients), patience: cmp.Or(o.patience,
+			front.Patience), exports: cmp.Or(o.Exports,
 			front.NewExports())}
 	if c.title == "" {
 		c.title = "MCP server"

@@ -107,14 +107,16 @@ func (m *machine) Adopted() bool                     { return m.adopted }
 func (m *machine) Boundaries() boundary.Source { return m.bounds }
 
 // Reach counts the tools that a boundary names, and not its roles.
-func (m *machine) Reach(_ context.Context, b *boundary.Boundary) (private, untrusted, egress []string) {
+func (m *machine) Reach(_ context.Context, b *boundary.Boundary) (private, untrusted,
+	egress []string) {
 	switch {
 	case b == nil && m.bounds == nil:
 		return m.table.Reach(nil)
 	case b == nil:
 		b = &boundary.Boundary{}
 	}
-	return m.table.Reach(m.table.Bounds(m.table.Hierarchy(), func(_ access.Kind, rule access.Rule) bool {
+	return m.table.Reach(m.table.Bounds(m.table.Hierarchy(), func(_ access.Kind,
+		rule access.Rule) bool {
 		return boundaryitem.IsAll(b.Items) || slices.Contains(b.Items, "tool:"+rule.Tool)
 	}))
 }
@@ -221,7 +223,8 @@ func table(t testing.TB, rules ...access.Rule) access.Table {
 func rules() []access.Rule {
 	return []access.Rule{
 		{Tool: "open", Public: true}, {Tool: "known", Authenticated: true},
-		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"}, Scopes: []string{"write"},
+		{Tool: "view", MinRole: []string{"Viewer"}}, {Tool: "change", MinRole: []string{"Member"},
+			Scopes:   []string{"write"},
 			OrScopes: [][]string{{"all", "more"}}},
 		{Tool: "erase", MinRole: []string{"Admin"}}, {Tool: "host", MinRole: []string{"Viewer"},
 			Permission: access.Permission{App: "dcim", Action: "view", Object: "device"}},

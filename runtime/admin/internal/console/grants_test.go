@@ -470,7 +470,8 @@ func TestGrantsOfADatabase(t *testing.T) {
 			}
 			var done []string
 			for _, e := range must2(w.store.SearchEvents(t.Context(), store.EventFilter{Principal: "ada", Type: audit.Changed}, store.EventPage{})) {
-				if done = append(done, e.Action); e.Issuer != issuer || !slices.Equal(e.Roles, []string{"Admin"}) || len(e.Arguments) == 0 {
+				if done = append(done, e.Action); e.Issuer != issuer || !slices.Equal(e.Roles,
+					[]string{"Admin"}) || len(e.Arguments) == 0 {
 					t.Errorf("%+v", e)
 				}
 			}

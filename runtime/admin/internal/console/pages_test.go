@@ -94,7 +94,8 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 	equal(t, rows(t, body), []string{
 		"name|anonymous|no role|Viewer|Member|Manager|Admin|and needs",
 		"7 tools",
-		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role Member)|-(needs role Member)|yes|yes|yes|(scope write, or scopes all and more)",
+		"change|-(needs an authenticated caller and role Member and scope write)|-(needs role " +
+			"Member)|-(needs role Member)|yes|yes|yes|(scope write, or scopes all and more)",
 		"erase switched off|-(needs an authenticated caller and role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|",
 		"free|-(needs an authenticated caller and role Viewer)|-(needs role " +
 			"Viewer)|yes|yes|yes|yes|no permission of the host",
@@ -177,7 +178,8 @@ func TestChosenPrincipalGetsTheReason(t *testing.T) {
 	got := rows(t, body)
 	for _, want := range []string{
 		"tool|May use|Is listed|Lacks|Why",
-		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, or all and more, has read, write",
+		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated " +
+			"caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, or all and more, has read, write",
 		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
 		"open switched off|no|hidden||(fails:)switched off: unknown to everybody(holds:)public: needs nothing, has vera",
 	} {

@@ -62,7 +62,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 			continue
 		}
 		e := events[0]
-		if p := callers[c.token]; e.Type != audit.AdminRequest || e.Failure != audit.Denied || e.Time.IsZero() || e.Issuer != p.Issuer || e.Principal != p.Subject || !slices.Equal(e.Roles, p.Roles) ||
+		if p := callers[c.token]; e.Type != audit.AdminRequest || e.Failure != audit.Denied ||
+			e.Time.IsZero() || e.Issuer != p.Issuer || e.Principal != p.Subject || !slices.Equal(e.Roles, p.Roles) ||
 			e.Action != c.action || e.Object != c.object || e.Missing != c.missing || e.Arguments != nil {
 			t.Errorf("%+v: %+v", c, e)
 		}

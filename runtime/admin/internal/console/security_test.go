@@ -528,7 +528,8 @@ func (w *world) called(text string) *odd {
 	w.machine.defaults = []grant.Grant{{Permission: request.Permission, By: text}}
 	e := audit.Event{
 		Type: audit.Type(text), RequestID: text, Issuer: text, Principal: text, Client: text + "!",
-		Roles: []string{text}, Tool: text, Action: text, Object: text, Status: audit.Status(text), Axis: text,
+		Roles: []string{text}, Tool: text, Action: text, Object: text, Status: audit.Status(text),
+		Axis:    text,
 		Missing: text, Catalog: text,
 		Arguments: []audit.Argument{{Name: text}}, Grants: []audit.Use{{Argument: text, Kind: text,
 			Grant: text}}, Chain: &audit.Link{ID: text}, TraceID: text, Total: 1,

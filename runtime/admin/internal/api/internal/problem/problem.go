@@ -61,7 +61,8 @@ var unfit = []struct{ text, location string }{
 	{"the name of the", "body.name"}, {"has no name", "body.name"},
 	{"the description", "body.description"}, {"the module", "body.module_id"},
 	{"the issuer", "body.issuer"}, {"role ", "body.roles"}, {"item ", "body.items"},
-	{"of client and actor", "body.client"}, {"the client", "body.client"}, {"the actor", "body.actor"}, {"until is", "body.until"},
+	{"of client and actor", "body.client"}, {"the client", "body.client"}, {"the actor",
+		"body.actor"}, {"until is", "body.until"},
 	{"subject", "body.subject"}, {"no standing", "body.standing"},
 	{"less than an hour ago", "body.before"},
 }
