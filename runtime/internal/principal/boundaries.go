@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -103,6 +104,7 @@ type Boundaries struct {
 
 	mu      sync.Mutex
 	running map[parties]map[*running]struct{} // by caller; without empty ones
+	recent  map[parties]recent                // at most maxRecent
 }
 
 // parties are those of a caller whose boundaries count: its client, and its actor if there is one.
@@ -145,7 +147,7 @@ type limits struct {
 // names that the server does not have.
 func NewBoundaries(c BoundariesConfig) (*Boundaries, error) {
 	b := &Boundaries{BoundariesConfig: c, calling: make(chan struct{}, maxBoundaries),
-		running: map[parties]map[*running]struct{}{}}
+		running: map[parties]map[*running]struct{}{}, recent: map[parties]recent{}}
 	all := c.Table.Hierarchy()
 	every := func(access.Kind, access.Rule) bool { return true }
 	b.exempt, b.unbounded = c.Table.Bounds(all, every), c.Table.Bounds(all, every)
@@ -229,7 +231,37 @@ func (b *Boundaries) Of(ctx context.Context, p access.Principal) (*access.Bounds
 			next = one.Until
 		}
 	}
-	return b.bounds(context.WithoutCancel(ctx), l), next
+	return b.recently(context.WithoutCancel(ctx), partiesOf(p), l), next
+}
+
+// maxRecent bounds the number of callers whose last boundaries are kept.
+const maxRecent = 256
+
+// recent are the limits of the last message of a caller, compiled.
+type recent struct {
+	limits
+	bounds *access.Bounds
+}
+
+// recently is bounds, without the key of limits that are those of the caller's last message.
+func (b *Boundaries) recently(ctx context.Context, of parties, l limits) *access.Bounds {
+	b.mu.Lock()
+	last := b.recent[of]
+	b.mu.Unlock()
+	if last.bounds != nil && last.equal(l) {
+		return last.bounds
+	}
+	bounds := b.bounds(ctx, l)
+	if bounds == b.none || len(l.boundaries) == 0 {
+		return bounds
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.recent) == maxRecent {
+		clear(b.recent)
+	}
+	b.recent[of] = recent{l.clone(), bounds}
+	return bounds
 }
 
 // bounds returns what counts for a caller, compiled. Neither ends nor blocks count.
@@ -430,21 +462,38 @@ func (b *Boundaries) find(ctx context.Context, party boundary.Party) (found boun
 
 // key is equal for equal boundaries, and their ends do not count.
 func (l limits) key() string {
-	sum := sha256.New()
-	var number [8]byte
-	text := func(s string) {
-		binary.LittleEndian.PutUint64(number[:], uint64(len(s)))
-		sum.Write(number[:])
-		sum.Write([]byte(s))
-	}
-	text(fmt.Sprint(l.public))
+	text := strconv.AppendBool(nil, l.public)
 	for _, one := range l.boundaries {
-		text(fmt.Sprint(len(one.Roles), len(one.Items), one.ReadOnly))
-		for _, s := range slices.Concat(one.Roles, one.Items) {
-			text(s)
+		text = strconv.AppendBool(text, one.ReadOnly)
+		for _, list := range [...][]string{one.Roles, one.Items} {
+			text = binary.LittleEndian.AppendUint64(text, uint64(len(list)))
+			for _, s := range list {
+				text = append(binary.LittleEndian.AppendUint64(text, uint64(len(s))), s...)
+			}
 		}
 	}
-	return string(sum.Sum(nil))
+	sum := sha256.Sum256(text)
+	return string(sum[:])
+}
+
+// equal reports whether two limits have the same key. It is faster than the keys of large limits,
+// whose texts a source in memory does not copy.
+func (l limits) equal(other limits) bool {
+	return l.public == other.public && slices.EqualFunc(l.boundaries, other.boundaries,
+		func(a, b boundary.Boundary) bool {
+			return a.ReadOnly == b.ReadOnly && slices.Equal(a.Roles, b.Roles) &&
+				slices.Equal(a.Items, b.Items)
+		})
+}
+
+// clone returns limits that share no slice with l.
+func (l limits) clone() limits {
+	l.boundaries = slices.Clone(l.boundaries)
+	for i := range l.boundaries {
+		one := &l.boundaries[i]
+		one.Roles, one.Items = slices.Clone(one.Roles), slices.Clone(one.Items)
+	}
+	return l
 }
 
 // compile compiles boundaries that must all allow an item.

@@ -254,3 +254,53 @@ func TestItemsNameCatalogsOfTheirSource(t *testing.T) {
 		}
 	}
 }
+
+// desk is a source that returns one boundary, which the test writes to.
+type desk struct{ one boundary.Boundary }
+
+func (*desk) ReadsMemoryOnly() {}
+func (d *desk) Boundary(context.Context, boundary.Party) (boundary.Boundary, bool, error) {
+	return d.one, true, nil
+}
+
+// Each message has the boundary of the source, whatever the one before had, and also if the source
+// writes to the lists that it has returned. Few are kept.
+func TestEachMessageHasThePresentBoundary(t *testing.T) {
+	table := access.NewTable(access.Rule{Tool: "a", MinRole: []string{"x"}},
+		access.Rule{Tool: "b", Authenticated: true})
+	table.Roles = [][]string{{"x", "y"}}
+	s := &desk{}
+	b, err := NewBoundaries(BoundariesConfig{Source: s, Table: table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada := access.Principal{Subject: "ada", Client: "agent", Roles: []string{"y"}}
+	want := func(names ...string) {
+		t.Helper()
+		for range 2 {
+			p := ada
+			p.Bounds, _ = b.Of(t.Context(), p)
+			if got := table.Visible(p).Names(); !slices.Equal(got, names) {
+				t.Errorf("%+v: %q, not %q", s.one, got, names)
+			}
+		}
+	}
+	want()
+	s.one = boundary.Boundary{Roles: []string{"x"}, Items: []string{"tool:a"}}
+	want("a")
+	s.one.Items[0] = "tool:b"
+	want("b")
+	s.one.Items = append(s.one.Items, "tool:a")
+	want("a", "b")
+	s.one.Roles = nil
+	want("b")
+	s.one.ReadOnly = true
+	want()
+	for i := range 3 * maxRecent {
+		ada.Subject = strings.Repeat("a", i)
+		b.Of(t.Context(), ada)
+	}
+	if n := len(b.recent); n == 0 || n > maxRecent {
+		t.Errorf("%d are kept", n)
+	}
+}
