@@ -117,7 +117,7 @@ func TestLeadByKeyboardAlone(t *testing.T) {
 	w.furnish(t)
 	b := open(t, w.url)
 	b.visit("/console")
-	b.signIn(tokenMel)
+	b.signIn(tokenLead)
 	b.reads("Signed in as mel", "You manage the catalogs", "Team Laboratory")
 	if links := eval[string](b, `[...document.querySelectorAll("nav a")].map(a => a.innerText).join(" ")`); links != "Overview Catalogs" {
 		t.Errorf("a lead is led to %s", links)

@@ -27,6 +27,8 @@ import (
 const (
 	tokenAda = "demo-ada-0123456789"
 	tokenMel = "demo-mel-0123456789"
+	// tokenLead is that of mel in the console, whose client manages catalogs.
+	tokenLead = "demo-lead-0123456789"
 )
 
 // world is the team directory's server with a console, over HTTP on this machine.
@@ -82,6 +84,8 @@ func serve(t *testing.T) *world {
 			identity.HashToken(tokenAda): {Issuer: "team", Subject: "ada", Client: "console",
 				Roles: []string{"Admin"}},
 			identity.HashToken(tokenMel): {Issuer: "team", Subject: "mel", Roles: []string{"Member"}},
+			identity.HashToken(tokenLead): {Issuer: "team", Subject: "mel", Client: "console",
+				Roles: []string{"Member"}},
 		}),
 		Access:   runtime.AccessOptions{Boundaries: bounds.New(s), BoundariesOptional: true},
 		Audit:    runtime.AuditOptions{Sink: s.Audit()},
