@@ -81,6 +81,9 @@ func (s *Server) identify(r *http.Request,
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Reason: reason}
 	}
 	ctx := request.With(r.Context(), info)
+	if administers(info.Principal) {
+		ctx = request.ForHandler(ctx, info, &info.Principal)
+	}
 	if !info.Expires.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, info.Expires)
@@ -271,8 +274,12 @@ func (s *Server) ReloadSwitches(ctx context.Context) error {
 // Options.Host.Source it does nothing.
 func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
 	if s.host != nil {
-		s.host.Invalidate(match)
-		s.changes.Recheck(match)
+		within := match
+		if match != nil {
+			within = func(p access.Principal) bool { return match(p.Within()) }
+		}
+		s.host.Invalidate(within)
+		s.changes.Recheck(within)
 	}
 }
 

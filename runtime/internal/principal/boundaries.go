@@ -77,16 +77,14 @@ func (r Rights) Enter(ctx context.Context,
 // permissions of [Host.Refresh].
 func (r Rights) Refresh(ctx context.Context,
 	info *request.Info) (access.Principal, *request.Permissions) {
-	p, held := info.Principal, info.Permissions
-	bounds := p.Bounds
+	p := info.Principal
 	if r.Boundaries != nil {
-		bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
+		p.Bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
 	}
-	if r.Host != nil {
-		p, held = r.Host.Refresh(ctx, info)
+	if r.Host == nil {
+		return p, info.Permissions
 	}
-	p.Bounds = bounds
-	return p, held
+	return r.Host.Refresh(ctx, info, p)
 }
 
 // Boundaries find the boundaries of clients and actors.

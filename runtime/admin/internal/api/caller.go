@@ -20,7 +20,7 @@ type Whoami struct {
 	Issuer  string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
 	Subject string   `json:"subject"`
 	Client  string   `json:"client" doc:"The OAuth client of the token, or the subject"`
-	Roles   []string `json:"roles" nullable:"false" doc:"The caller's roles that the server knows"`
+	Roles   []string `json:"roles" nullable:"false" doc:"The caller's roles that the server knows and that count within the boundary of the client"`
 	Scopes  []string `json:"scopes" nullable:"false"`
 	Admin   bool     `json:"admin" doc:"The caller is an admin of the server"`
 	Orgs    []Own    `json:"organizations" nullable:"false" doc:"The caller's memberships"`
