@@ -119,6 +119,8 @@ type Administered interface {
 	AdministeredBy(clients []boundary.Party) Administered
 	// Boundaries returns Options.Access.Boundaries, which may be nil.
 	Boundaries() boundary.Source
+	// BoundariesOptional returns Options.Access.BoundariesOptional.
+	BoundariesOptional() bool
 	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
 	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
 	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
@@ -205,6 +207,8 @@ func (s administered) DeclaredCatalogsFor(p access.Principal) []catalog.Found {
 
 func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
 
+func (s administered) BoundariesOptional() bool { return s.opts.Access.BoundariesOptional }
+
 func (s administered) Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted,
 	egress []string) {
 	return s.table.Reach(s.boundaries.Bounds(ctx, b))
@@ -234,6 +238,8 @@ type ListedTool struct {
 	Off        bool      // switched off: unknown to callers, and listed to admins alone
 	Missing    string    // what the caller lacks, as access.Decision.Missing words it
 	Catalogs   []string  // those that code declares
+	// Choices are the values that the caller may send, of arguments with rules for values.
+	Choices []access.Choice
 }
 
 func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
@@ -249,7 +255,8 @@ func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, 
 	}
 	list := Listing{Note: filter.Note}
 	for _, e := range s.lists.Entries(info.Principal, s.IsAdmin(info.Principal), filter) {
-		listed := ListedTool{Tool: e.Tool, CanExecute: e.CanExecute, Off: e.Off, Missing: e.Missing}
+		listed := ListedTool{Tool: e.Tool, CanExecute: e.CanExecute, Off: e.Off, Missing: e.Missing,
+			Choices: s.table.Choices(info.Principal, e.Tool.Name)}
 		if t := s.tools[e.Tool.Name]; t != nil {
 			listed.Catalogs = t.Catalogs
 		}

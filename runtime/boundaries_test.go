@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -250,6 +251,33 @@ func TestBoundaryOfGuardedToolsListsAndInstructions(t *testing.T) {
 		if got := strings.Join(listed, " "); err != nil || got != test.tools {
 			t.Errorf("%s: %q, %v", token, got, err)
 		}
+	}
+}
+
+// A list beside MCP has the values that the caller may send within the boundary of its client.
+func TestListBesideMCPHasTheValuesOfTheCaller(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Member"}}
+	s := newServer(t, runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("token"): agent}),
+		Access: runtime.AccessOptions{Boundaries: boundaryFile(t, "boundaries: [{issuer: i, client: "+
+			"agent, roles: '*', items: ['tool:manage action=add', 'tool:manage action=delete', "+
+			"'tool:tidy']}]")}}, crew())
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer token")
+	ctx, err := s.Identify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listing, err := runtime.Administer(s).ListTools(ctx, catalog.Ref{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, tool := range listing.Tools {
+		got += fmt.Sprint(tool.Tool.Name, tool.Choices)
+	}
+	if got != "manage[{action [add]}]tidy[{mode [fast]}]" {
+		t.Error(got)
 	}
 }
 
