@@ -81,6 +81,9 @@ func (s *Server) identify(r *http.Request,
 		return nil, &Refusal{Status: http.StatusServiceUnavailable, Reason: reason}
 	}
 	ctx := request.With(r.Context(), info)
+	if administers(info.Principal) {
+		ctx = request.ForHandler(ctx, info, &info.Principal)
+	}
 	if !info.Expires.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, info.Expires)
@@ -116,6 +119,8 @@ type Administered interface {
 	AdministeredBy(clients []boundary.Party) Administered
 	// Boundaries returns Options.Access.Boundaries, which may be nil.
 	Boundaries() boundary.Source
+	// BoundariesOptional returns Options.Access.BoundariesOptional.
+	BoundariesOptional() bool
 	// CheckBoundary returns an error for each name of a boundary that the server does not have: the
 	// issuer of its party, a role or an item. Without Options.Access.Boundaries it returns none.
 	CheckBoundary(party boundary.Party, b boundary.Boundary) []error
@@ -202,6 +207,8 @@ func (s administered) DeclaredCatalogsFor(p access.Principal) []catalog.Found {
 
 func (s administered) Boundaries() boundary.Source { return s.opts.Access.Boundaries }
 
+func (s administered) BoundariesOptional() bool { return s.opts.Access.BoundariesOptional }
+
 func (s administered) Reach(ctx context.Context, b *boundary.Boundary) (private, untrusted,
 	egress []string) {
 	return s.table.Reach(s.boundaries.Bounds(ctx, b))
@@ -231,6 +238,8 @@ type ListedTool struct {
 	Off        bool      // switched off: unknown to callers, and listed to admins alone
 	Missing    string    // what the caller lacks, as access.Decision.Missing words it
 	Catalogs   []string  // those that code declares
+	// Choices are the values that the caller may send, of arguments with rules for values.
+	Choices []access.Choice
 }
 
 func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, error) {
@@ -246,7 +255,8 @@ func (s administered) ListTools(ctx context.Context, ref catalog.Ref) (Listing, 
 	}
 	list := Listing{Note: filter.Note}
 	for _, e := range s.lists.Entries(info.Principal, s.IsAdmin(info.Principal), filter) {
-		listed := ListedTool{Tool: e.Tool, CanExecute: e.CanExecute, Off: e.Off, Missing: e.Missing}
+		listed := ListedTool{Tool: e.Tool, CanExecute: e.CanExecute, Off: e.Off, Missing: e.Missing,
+			Choices: s.table.Choices(info.Principal, e.Tool.Name)}
 		if t := s.tools[e.Tool.Name]; t != nil {
 			listed.Catalogs = t.Catalogs
 		}
@@ -271,8 +281,12 @@ func (s *Server) ReloadSwitches(ctx context.Context) error {
 // Options.Host.Source it does nothing.
 func (s *Server) InvalidateCapabilities(match func(access.Principal) bool) {
 	if s.host != nil {
-		s.host.Invalidate(match)
-		s.changes.Recheck(match)
+		within := match
+		if match != nil {
+			within = func(p access.Principal) bool { return match(p.Within()) }
+		}
+		s.host.Invalidate(within)
+		s.changes.Recheck(within)
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -19,9 +21,11 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/boundary/static"
+	"github.com/mcpgen/mcpgen/runtime/capability"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
@@ -250,6 +254,33 @@ func TestBoundaryOfGuardedToolsListsAndInstructions(t *testing.T) {
 	}
 }
 
+// A list beside MCP has the values that the caller may send within the boundary of its client.
+func TestListBesideMCPHasTheValuesOfTheCaller(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Member"}}
+	s := newServer(t, runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{identity.HashToken("token"): agent}),
+		Access: runtime.AccessOptions{Boundaries: boundaryFile(t, "boundaries: [{issuer: i, client: "+
+			"agent, roles: '*', items: ['tool:manage action=add', 'tool:manage action=delete', "+
+			"'tool:tidy']}]")}}, crew())
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer token")
+	ctx, err := s.Identify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listing, err := runtime.Administer(s).ListTools(ctx, catalog.Ref{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, tool := range listing.Tools {
+		got += fmt.Sprint(tool.Tool.Name, tool.Choices)
+	}
+	if got != "manage[{action [add]}]tidy[{mode [fast]}]" {
+		t.Error(got)
+	}
+}
+
 // With boundaries, listed clients alone administer, and their boundary does not limit them there.
 func TestBoundedClientsAdministerNothing(t *testing.T) {
 	by := func(client, actor, role string) access.Principal {
@@ -418,22 +449,105 @@ func TestBoundaryWithAnUnknownTemplateAllowsNothing(t *testing.T) {
 	}
 }
 
-// A handler may compare the names of roles. It gets those that count within the boundary.
-func TestHandlersGetTheRolesWithinTheBoundary(t *testing.T) {
-	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+// noted are the callers that functions of a program got.
+type noted struct{ *sync.Map }
+
+func (n noted) of(ctx context.Context, function string) {
+	p, _ := runtime.Caller(ctx)
+	n.Store(function, p)
+}
+
+type callersHost struct {
+	*fakeHost
+	noted
+}
+
+func (h callersHost) Capabilities(ctx context.Context, p access.Principal) (capability.Set, error) {
+	h.Store("Capabilities", p)
+	return h.fakeHost.Capabilities(ctx, p)
+}
+
+func (h callersHost) Resolve(ctx context.Context, p access.Principal) (capability.User, error) {
+	h.Store("Resolve", p)
+	return h.fakeHost.Resolve(ctx, p)
+}
+
+type callersCatalogs struct{ noted }
+
+func (c callersCatalogs) Catalog(_ context.Context, p access.Principal,
+	_ catalog.Ref) (catalog.Found, error) {
+	c.Store("Catalog", p)
+	return catalog.Found{}, catalog.ErrUnknown
+}
+
+func (callersCatalogs) ToolsOff(context.Context) ([]string, error) { return nil, nil }
+
+func (callersCatalogs) Changes(context.Context) <-chan catalog.Change { return nil }
+
+// A function of the program may compare the names of roles. Each one gets the roles that count
+// within the boundary of the client.
+func TestFunctionsOfTheProgramGetTheRolesWithinTheBoundary(t *testing.T) {
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", User: "ada",
+		Roles: []string{"Admin"}}
 	for roles, want := range map[string]string{"[Member]": "Member", "[Admin]": "Admin", "[]": "",
 		`"*"`: "Admin"} {
-		s := newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{
-			Boundaries: boundaryFile(t, `boundaries: [{issuer: i, client: agent, items: "*", roles: `+
-				roles+`}]`)}},
-			oneTool("roles", func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
-				p, _ := runtime.Caller(ctx)
-				return toolset.Result{Out: strings.Join(p.Roles, " "), HasOut: true}, nil
-			}))
+		got, host := noted{&sync.Map{}}, newHost(nil)
+		host.set("ada")
+		s := newServer(t, runtime.Options{
+			Identity: identity.Static(map[string]access.Principal{identity.HashToken("token"): agent}),
+			Access: runtime.AccessOptions{
+				Boundaries: boundaryFile(t, `boundaries: [{issuer: i, client: agent, items: "*", roles: `+
+					roles+`}]`)},
+			Host:     runtime.HostOptions{Source: callersHost{host, got}, TTL: time.Hour},
+			Catalogs: runtime.CatalogOptions{Source: callersCatalogs{got}},
+			Texts: runtime.TextOptions{InstructionsFor: func(p access.Principal, _ []string) string {
+				got.Store("InstructionsFor", p)
+				return ""
+			}},
+			Interceptors: []intercept.Middleware{func(next intercept.Next) intercept.Next {
+				return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+					got.of(ctx, "an interceptor")
+					return next(ctx, m)
+				}
+			}},
+			Audit: runtime.AuditOptions{Sink: audit.SinkFunc(func(ctx context.Context, _ audit.Event) error {
+				got.of(ctx, "the audit sink")
+				return nil
+			})},
+		}, toolsetOf([]toolset.Tool{{Name: "roles", Input: `{"type":"object"}`,
+			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+				got.of(ctx, "a handler")
+				return toolset.Result{}, nil
+			}}}, access.Rule{Tool: "roles", Authenticated: true, Permission: access.NoPermission()}))
 		session := connectIO(t, s, agent, "2025-11-25")
+		list := &mcp.ListToolsParams{Meta: mcp.Meta{runtime.MetaCatalog: "any"}}
+		_, listed := session.ListTools(t.Context(), list)
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "roles"})
-		if err != nil || mcptest.Text(result) != `{"result":"`+want+`"}` {
-			t.Errorf("%s: %s, %v, want %q", roles, mcptest.Text(result), err, want)
+		if listed != nil || err != nil || result.IsError {
+			t.Fatalf("%v, %v, %s", listed, err, mcptest.Text(result))
+		}
+		s.InvalidateCapabilities(func(p access.Principal) bool {
+			got.Store("InvalidateCapabilities", p)
+			return false
+		})
+		s.Doctor(t.Context(), agent)
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Authorization", "Bearer token")
+		ctx, err := s.Identify(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.of(ctx, "Identify")
+		functions := 0
+		for function, p := range got.Range {
+			p := p.(access.Principal)
+			if strings.Join(p.Roles, " ") != want || p.Subject != "ada" {
+				t.Errorf("roles: %s: %s got %+v, want %q", roles, function, p, want)
+			}
+			functions++
+		}
+		if functions != 9 {
+			t.Errorf("%d functions were called", functions)
 		}
 	}
 }

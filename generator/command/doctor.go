@@ -23,16 +23,16 @@ func newDoctor() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor URL",
 		Short: "Print what the holder of a token reaches on a server, and why",
-		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token. The
-identity is from the admin API at /api/v1, if the server has one. Then doctor prints each tool,
-prompt and resource that the server lists to the holder, as an item of a file of boundaries. An item
-has a note if callers without a token see it too, or if its use needs more than the holder has. The
-printed roles are those of the user, of which a boundary can exclude some. A tool is printed if the
-holder may use some values of its arguments: its listed schema has these values.
+		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token, with the
+roles that count within the boundary of its client. The identity is from the admin API at /api/v1,
+if the server has one. Then doctor prints each tool, prompt and resource that the server lists to
+the holder, as an item of a file of boundaries. With the admin API, a tool with rules for values has
+an item for each value that the holder may send. An item has a note if callers without a token see
+it too, or if its use needs more than the holder has.
 
-doctor prints a warning if the holder administers the server, and for each issuer of the server
-whose metadata lets clients register. Such a client can get a new id, so that its boundary holds
-only if Options.Access.BoundariesOptional is false.
+doctor prints a warning if the holder administers the server. If boundaries are optional, or doctor
+cannot find out whether they are, it also prints one for each issuer of the server whose metadata
+lets clients register: such a client can get a new id, which has no boundary.
 
 Exit codes: 0 no warning; 1 warnings; 2 usage error or failure.`,
 		Example: `  mcpgen doctor https://mcp.example/mcp --token-env AGENT_TOKEN
@@ -69,6 +69,7 @@ type doctor struct {
 type holder struct {
 	Issuer, Subject, Client string
 	Roles, Scopes           []string
+	Boundaries              string // none, optional or required
 	Admin                   bool
 }
 
@@ -76,7 +77,7 @@ func (h holder) String() string {
 	text := h.Subject
 	for _, field := range []struct{ name, value string }{
 		{"issuer", h.Issuer}, {"client", h.Client}, {"roles", strings.Join(h.Roles, " ")},
-		{"scopes", strings.Join(h.Scopes, " ")},
+		{"scopes", strings.Join(h.Scopes, " ")}, {"boundaries", h.Boundaries},
 	} {
 		text += ", " + field.name + " " + cmp.Or(field.value, "none")
 	}
@@ -102,30 +103,54 @@ func (d doctor) print(ctx context.Context) (warnings int, err error) {
 		fmt.Fprintln(d.cmd.ErrOrStderr(), "note: the identity of the holder is not known:", err)
 	}
 	var tools struct {
-		Items []struct{ Name, Missing string }
+		Items []struct {
+			Name, Missing string
+			Choices       []struct {
+				Argument string
+				Values   []string
+			}
+		}
 	}
-	_ = d.get(ctx, origin+"/api/v1/mcp/tools", d.headers, &tools) // only for its notes
+	_ = d.get(ctx, origin+"/api/v1/mcp/tools", d.headers, &tools) // only for notes and values
 	for _, item := range items {
-		line := "  " + item
+		var values []string
+		note := ""
 		for _, tool := range tools.Items {
-			if tool.Missing != "" && item == "tool:"+tool.Name {
-				line += " (its use " + tool.Missing + ")"
+			if item != "tool:"+tool.Name {
+				continue
+			}
+			if tool.Missing != "" {
+				note += " (its use " + tool.Missing + ")"
+			}
+			for _, of := range tool.Choices {
+				for _, value := range of.Values {
+					values = append(values, item+" "+of.Argument+"="+value)
+				}
 			}
 		}
 		if slices.Contains(public, item) {
-			line += " (without a token too)"
+			note += " (without a token too)"
 		}
-		fmt.Fprintln(out, toollist.Line(line))
+		if len(values) == 0 {
+			values = []string{item}
+		}
+		for _, one := range values {
+			fmt.Fprintln(out, "  "+toollist.Line(one+note))
+		}
 	}
 	var warned []string
 	if who.Admin {
 		warned = append(warned, "the holder administers the server: if it is an agent, set "+
 			"Options.Access.Boundaries, and remove its client from admin.Options.Clients")
 	}
-	for _, issuer := range d.issuers(ctx, origin, at.EscapedPath()) {
+	var issuers []string
+	if who.Boundaries == "" || who.Boundaries == "optional" {
+		issuers = d.issuers(ctx, origin, at.EscapedPath())
+	}
+	for _, issuer := range issuers {
 		if field := d.registration(ctx, issuer); field != "" {
 			warned = append(warned, fmt.Sprintf("%s lets clients register (%s): a client that registers "+
-				"again has no boundary, so leave Options.Access.BoundariesOptional false", issuer, field))
+				"again has no boundary, unless Options.Access.BoundariesOptional is false", issuer, field))
 		}
 	}
 	for _, warning := range warned {

@@ -62,7 +62,7 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 	const (
 		items = "  tool:list\n  tool:look%s\n  tool:move\\u000a%s\n  prompt:help\n  resource:doc://a\n" +
 			"  resource:doc://{b}\n"
-		whoami    = `{"issuer": "i", "subject": "ada", "client": "agent", "roles": ["A", "B"], "scopes": [], `
+		whoami    = `{"issuer": "i", "subject": "ada", "client": "agent", "roles": ["A", "B"], "scopes": [], "boundaries": `
 		protected = "/.well-known/oauth-protected-resource/mcp"
 	)
 	for name, test := range map[string]struct {
@@ -73,24 +73,40 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 	}{
 		"a server without documents": {false, nil, 0, fmt.Sprintf(items, "", ""),
 			"note: the identity of the holder is not known: $URL/api/v1/whoami responds with 404\n"},
-		"a holder": {true, map[string]string{"/api/v1/whoami": whoami + `"admin": false}`,
-			"/api/v1/mcp/tools":                         `{"items": [{"name": "move\n", "missing": "needs scope s"}, {"name": "list"}]}`,
+		"a holder": {true, map[string]string{"/api/v1/whoami": whoami + `"optional", "admin": false}`,
+			"/api/v1/mcp/tools": `{"items": [{"name": "move\n", "missing": "needs scope s"}, {"name": "list",
+				"choices": [{"argument": "of", "values": ["a", "b c"]}, {"argument": "by", "values": ["d"]}]},
+				{"name": "look", "choices": [{"argument": "none", "values": []}]}]}`,
 			protected:                                   `{"authorization_servers": ["$URL/a", "$URL/b", "$URL/c", "$URL/d"]}`,
 			"/a/.well-known/openid-configuration":       `{"issuer": "i"}`,
 			"/.well-known/oauth-authorization-server/b": `{"registration_endpoint": "x"}`,
 			"/c/.well-known/openid-configuration":       `{"client_id_metadata_document_supported": true}`,
-		}, 1, "ada, issuer i, client agent, roles A B, scopes none\n" +
-			fmt.Sprintf(items, " (without a token too)", " (its use needs scope s)") +
+		}, 1, "ada, issuer i, client agent, roles A B, scopes none, boundaries optional\n" +
+			"  tool:list of=a\n  tool:list of=b c\n  tool:list by=d\n" + strings.TrimPrefix(
+			fmt.Sprintf(items, " (without a token too)", " (its use needs scope s)"), "  tool:list\n") +
 			"warning: $URL/b lets clients register (registration_endpoint): a client that registers again " +
-			"has no boundary, so leave Options.Access.BoundariesOptional false\n" +
+			"has no boundary, unless Options.Access.BoundariesOptional is false\n" +
 			"warning: $URL/c lets clients register (client_id_metadata_document_supported): a client that " +
-			"registers again has no boundary, so leave Options.Access.BoundariesOptional false\n",
+			"registers again has no boundary, unless Options.Access.BoundariesOptional is false\n",
 			"note: the metadata of $URL/d could not be read: " +
 				"$URL/.well-known/oauth-authorization-server/d responds with 404\n"},
-		"an administrator": {false, map[string]string{"/api/v1/whoami": whoami + `"admin": true}`}, 1,
-			"ada, issuer i, client agent, roles A B, scopes none\n" + fmt.Sprintf(items, "", "") +
+		"an administrator": {false, map[string]string{"/api/v1/whoami": whoami + `"required", "admin": true}`}, 1,
+			"ada, issuer i, client agent, roles A B, scopes none, boundaries required\n" +
+				fmt.Sprintf(items, "", "") +
 				"warning: the holder administers the server: if it is an agent, set " +
 				"Options.Access.Boundaries, and remove its client from admin.Options.Clients\n", ""},
+		"required boundaries": {false, map[string]string{
+			"/api/v1/whoami": whoami + `"required"}`, protected: `{"authorization_servers": ["$URL/a"]}`,
+			"/a/.well-known/openid-configuration": `{"registration_endpoint": "x"}`}, 0,
+			"ada, issuer i, client agent, roles A B, scopes none, boundaries required\n" +
+				fmt.Sprintf(items, "", ""), ""},
+		"an unknown holder": {false, map[string]string{
+			protected:                             `{"authorization_servers": ["$URL/a"]}`,
+			"/a/.well-known/openid-configuration": `{"registration_endpoint": "x"}`}, 1,
+			fmt.Sprintf(items, "", "") + "warning: $URL/a lets clients register " +
+				"(registration_endpoint): a client that registers again has no boundary, unless " +
+				"Options.Access.BoundariesOptional is false\n",
+			"note: the identity of the holder is not known: $URL/api/v1/whoami responds with 404\n"},
 		"no JSON": {false, map[string]string{"/api/v1/whoami": "<html>"}, 0, fmt.Sprintf(items, "", ""),
 			"note: the identity of the holder is not known: $URL/api/v1/whoami does not " +
 				"respond with a JSON " +

@@ -44,6 +44,7 @@ func TestItemsAreParsed(t *testing.T) {
 func TestSetsHaveTheirItems(t *testing.T) {
 	set, bad := boundaryitem.NewSet([]string{"tool:whole", "tool:some a=1", "tool:some a=2",
 		"tool:some b=1", "tool:both", "tool:both a=1", "prompt:p", "resource:r", "skill:s", "catalog:c",
+		"resource:doc://{+path}", "skill:doc://{id}",
 		"catalog:none", "tool:"}, map[string][]string{"c": {"listed"}})
 	if len(bad) != 1 || !strings.Contains(bad[0].Error(), `the item "tool:" has no name`) {
 		t.Error(bad)
@@ -54,7 +55,8 @@ func TestSetsHaveTheirItems(t *testing.T) {
 	}
 	var none boundaryitem.Set
 	for item, want := range map[string]bool{"tool:whole": true, "tool:some": true, "tool:both": true,
-		"tool:listed": true, "tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
+		"resource:doc://{+path}": true, "resource:doc://{id}": true, "resource:doc://7": false,
+		"resource:doc://{id}/text": false, "resource:doc://{a}": false, "tool:listed": true, "tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
 		"resource:r": true, "resource:s": true, "resource:p": false, "tool:other": false,
 		"tool:some a=1": true, "tool:some a=2": true, "tool:some a=3": false, "tool:some b=1": true,
 		"tool:some b=2": false, "tool:some c=3": true, "tool:both a=2": true, "tool:listed a=1": true,

@@ -10,8 +10,8 @@ import (
 // Bounds are the permission boundary of one client, compiled for the rules of one table: the roles
 // that count for its callers, and one bit for each rule. [Table.Bounds] makes them, and nothing
 // changes them. They fit that table and the tables that Aware and Of make of it. For any other
-// table they allow no item. For [Table.Holds] and [Table.Within] of a table with the same order of
-// roles, in whatever lines, the same roles count. For a table with another order, none does.
+// table they allow no item. For [Table.Holds] of a table with the same order of roles, in whatever
+// lines, the same roles count. For a table with another order, none does.
 //
 // A caller with Bounds may use an item if its rule allows the caller and the Bounds allow the item.
 // Bounds hold for public items too. An item outside of them is unknown to the caller.

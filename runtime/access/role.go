@@ -57,30 +57,33 @@ func (t Table) Resolve(p Principal) Principal {
 }
 
 // Within returns the principal with the roles that count within its Bounds: the roles of its own
-// that count, and the highest of those below its other roles. Handlers get this principal, because
-// they may compare the names.
-func (t Table) Within(p Principal) Principal {
-	if p.Bounds == nil {
+// that count, and the highest of those below its other roles. Functions of the program get this
+// principal, because they may compare the names.
+func (p Principal) Within() Principal {
+	b := p.Bounds
+	if b == nil {
 		return p
 	}
-	order := t.order()
-	names := order.Names()
-	if t.counting(p.Bounds) == 1<<len(names)-1 {
+	own := p.Roles
+	if p.Roles = nil; b.order == nil || p.anonymous() {
 		return p
 	}
-	within, below := t.mask(&p), uint64(0)
+	names := b.order.Names()
+	if b.roles == 1<<len(names)-1 {
+		p.Roles = own
+		return p
+	}
+	within, below := b.order.Held(own)&b.roles, uint64(0)
 	for i := range names {
 		if within&(1<<i) != 0 {
-			below |= order.BelowAt(i) &^ (1 << i)
+			below |= b.order.BelowAt(i) &^ (1 << i)
 		}
 	}
-	var roles []string
 	for i, name := range names {
-		if within&(1<<i) != 0 && (below&(1<<i) == 0 || slices.Contains(p.Roles, name)) {
-			roles = append(roles, name)
+		if within&(1<<i) != 0 && (below&(1<<i) == 0 || slices.Contains(own, name)) {
+			p.Roles = append(p.Roles, name)
 		}
 	}
-	p.Roles = roles
 	return p
 }
 

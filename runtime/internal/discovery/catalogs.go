@@ -182,7 +182,7 @@ func (c *Catalogs) find(ctx context.Context, p access.Principal,
 	err = catalog.ErrUnknown
 	if c.Source != nil && !strings.HasPrefix(ref.ID, DeclaredPrefix) {
 		found, err = query(ctx, c, func(ctx context.Context) (catalog.Found, error) {
-			return c.Source.Catalog(ctx, p, ref)
+			return c.Source.Catalog(ctx, p.Within(), ref)
 		})
 	}
 	own, declared := c.declared[cmp.Or(ref.ID, DeclaredID(ref.Name))]

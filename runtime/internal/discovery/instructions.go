@@ -100,7 +100,7 @@ func (i *Instructions) For(ctx context.Context, p access.Principal, own string) 
 		o := worker.Run(i.Pool, worker.Job[string]{Context: ctx,
 			Timeout: instructionsTimeout,
 			Do: func(context.Context) string {
-				return i.Func(p, i.Policy.Listed(p, access.Tools).Names())
+				return i.Func(p.Within(), i.Policy.Listed(p, access.Tools).Names())
 			}})
 		if err := o.Err(); err != nil {
 			i.Log.ErrorContext(

@@ -204,7 +204,7 @@ func (g *Guard) record(ctx context.Context, m *Message, e audit.Event) error {
 	if e.Time = m.Started; e.Status != audit.Intent {
 		e.Milliseconds = float64(time.Since(m.Started)) / float64(time.Millisecond)
 	}
-	ctx = request.ForHandler(context.WithoutCancel(ctx), m.Info, &m.Principal) // without TokenInfo
+	ctx = request.ForHandler(context.WithoutCancel(ctx), m.Info, nil) // without TokenInfo
 	if m.Credential != nil {
 		ctx = credential.With(ctx, nil)
 	}

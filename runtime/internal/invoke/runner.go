@@ -119,7 +119,7 @@ func (j *job) authorize(ctx context.Context) (context.Context, access.Decision) 
 	}
 	handled := j.caller
 	if handled.Bounds != nil {
-		within := j.Policy.Table.Within(*handled)
+		within := handled.Within()
 		handled = &within
 	}
 	j.handling = request.Handling{Context: ctx, Info: j.info, Caller: handled}

@@ -78,16 +78,14 @@ func (r Rights) Enter(ctx context.Context,
 // permissions of [Host.Refresh].
 func (r Rights) Refresh(ctx context.Context,
 	info *request.Info) (access.Principal, *request.Permissions) {
-	p, held := info.Principal, info.Permissions
-	bounds := p.Bounds
+	p := info.Principal
 	if r.Boundaries != nil {
-		bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
+		p.Bounds, _ = r.Boundaries.Of(ctx, info.Bounded())
 	}
-	if r.Host != nil {
-		p, held = r.Host.Refresh(ctx, info)
+	if r.Host == nil {
+		return p, info.Permissions
 	}
-	p.Bounds = bounds
-	return p, held
+	return r.Host.Refresh(ctx, info, p)
 }
 
 // Boundaries find the boundaries of clients and actors.
@@ -522,19 +520,9 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 	})
 }
 
-// isUnknownResource reports whether an item is a resource that the server does not have. A template
-// of this kind must allow nothing: URIs of the server's resources could match it.
-func (b *Boundaries) isUnknownResource(text string) bool {
-	item, err := boundaryitem.Parse(text)
-	_, has := b.Table.Of(access.Resources).Tool(item.Name)
-	return err == nil && !has &&
-		(item.Kind == boundaryitem.Resource || item.Kind == boundaryitem.Skill)
-}
-
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
-	known := slices.DeleteFunc(slices.Clone(one.Items), b.isUnknownResource)
-	items, bad := boundaryitem.NewSet(known, b.Catalogs)
+	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
 	for _, err := range append(bad, b.alone(one)...) {
 		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}

@@ -85,7 +85,7 @@ func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
 		return nil
 	case info.Permissions == nil:
 		before := info.Principal
-		info.Principal, info.Permissions, err = h.permit(ctx, info)
+		info.Principal, info.Permissions, err = h.permit(ctx, info, before)
 		if info.Principal.Anonymous() {
 			info.Userless = before
 		}
@@ -95,25 +95,27 @@ func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
 	return err
 }
 
-// Refresh returns the caller and the permissions for one run of a handler. Without a TTL, the first
-// run of a message has those of the message. A later run reads them again: go-sdk runs a handler
-// once more when the client's person has replied.
-func (h *Host) Refresh(ctx context.Context,
-	info *request.Info) (access.Principal, *request.Permissions) {
+// Refresh returns the caller and the permissions for one run of a handler. now is the caller of the
+// message with the present boundary. Without a TTL, the first run of a message has the permissions
+// of the message, unless its boundary has changed. A later run reads them again: go-sdk runs a
+// handler once more when the client's person has replied.
+func (h *Host) Refresh(ctx context.Context, info *request.Info,
+	now access.Principal) (access.Principal, *request.Permissions) {
 	held := info.Permissions
-	if held == nil || held.Unavailable || held.Current() {
-		return info.Principal, held
+	if held == nil || held.Unavailable ||
+		now.Bounds.Equal(info.Principal.Bounds) && held.Current() {
+		return now, held
 	}
-	p, held, err := h.permit(ctx, info)
+	p, held, err := h.permit(ctx, info, now)
 	if err != nil {
-		return nobody(info.Principal), nil // a refused caller counts as anonymous
+		return nobody(now), nil // a refused caller counts as anonymous
 	}
 	return p, held
 }
 
-func (h *Host) permit(ctx context.Context,
-	info *request.Info) (access.Principal, *request.Permissions, error) {
-	p := h.WithUser(info.Principal, info.ClientItself)
+func (h *Host) permit(ctx context.Context, info *request.Info,
+	p access.Principal) (access.Principal, *request.Permissions, error) {
+	p = h.WithUser(p, info.ClientItself)
 	e, err := h.cached(ctx, &p, h.cache.Get)
 	if err == nil {
 		if h.TTL == 0 && h.Loaded != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -141,7 +142,7 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 		t.Fatal(err)
 	}
 	attached, held := info.Principal, info.Permissions
-	p, now := h.Refresh(t.Context(), info)
+	p, now := h.Refresh(t.Context(), info, info.Principal)
 	if p.Permits != attached.Permits || now != held || queried.Load() != 1 {
 		t.Error("refreshed while current")
 	}
@@ -150,19 +151,19 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	if held.Current() {
 		t.Error("current after an invalidation")
 	}
-	p, now = h.Refresh(t.Context(), info)
+	p, now = h.Refresh(t.Context(), info, info.Principal)
 	if p.Permits == nil || p.Permits == attached.Permits || holds(h, p) {
 		t.Errorf("%+v", now)
 	}
 	s.put(errDown)
 	h.Invalidate(nil)
-	if p, now = h.Refresh(t.Context(), info); p.User != "ada" || p.Permits != nil ||
+	if p, now = h.Refresh(t.Context(), info, info.Principal); p.User != "ada" || p.Permits != nil ||
 		!now.Unavailable {
 		t.Errorf("unavailable: %+v, %+v", p, now)
 	}
 	s.put(errUnknown)
 	h.Invalidate(nil)
-	if p, now = h.Refresh(t.Context(), info); !p.IsZero() || now != nil {
+	if p, now = h.Refresh(t.Context(), info, info.Principal); !p.IsZero() || now != nil {
 		t.Errorf("a user that is gone: %+v, %+v", p, now)
 	}
 	if info.Principal.Permits != attached.Permits || info.Permissions != held {
@@ -171,8 +172,42 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	s.put(nil)
 	unavailable := infoOf(ada(""))
 	unavailable.Permissions = &request.Permissions{Unavailable: true}
-	if _, now = h.Refresh(t.Context(), unavailable); now != unavailable.Permissions {
+	if _, now = h.Refresh(t.Context(), unavailable, unavailable.Principal); now != unavailable.Permissions {
 		t.Error("a message without permissions got some on its way")
+	}
+}
+
+// The host gets the roles that count within the boundary. If the boundary has changed since the
+// message arrived, the host is read again, also where permissions are kept.
+func TestHostIsReadWithTheRolesWithinThePresentBoundary(t *testing.T) {
+	for _, ttl := range []time.Duration{0, time.Minute} {
+		h, queried := hostOf(t, ttl, 10, func(_ context.Context, p access.Principal) (set capability.Set,
+			_ error) {
+			if slices.Contains(p.Roles, "Admin") {
+				set.Add("host:a.view_b")
+			}
+			return set, nil
+		})
+		bounds := func(roles ...string) *access.Bounds {
+			return h.Table.Bounds(roles, func(access.Kind, access.Rule) bool { return true })
+		}
+		admin := ada("Admin")
+		admin.Bounds = bounds("Admin")
+		info := infoOf(admin)
+		if err := h.Attach(t.Context(), info); err != nil || !holds(h, info.Principal) {
+			t.Fatal(err)
+		}
+		for i, role := range []string{"Admin", "Viewer", "Admin"} {
+			now := info.Principal
+			now.Bounds = bounds(role)
+			if p, _ := h.Refresh(t.Context(), info, now); holds(h, p) != (role == "Admin") ||
+				!slices.Equal(p.Roles, []string{"Admin"}) || p.Bounds != now.Bounds {
+				t.Errorf("%d: run %d, within %s: %+v", ttl, i, role, p)
+			}
+		}
+		if queries := queried.Load(); ttl == 0 && queries != 3 || ttl > 0 && queries != 2 {
+			t.Errorf("%d: %d queries", ttl, queries)
+		}
 	}
 }
 
@@ -199,7 +234,7 @@ func TestRunAfterTheFirstReadsThePermissionsAgain(t *testing.T) {
 	runs := func(info *request.Info, held bool, queries int64) {
 		t.Helper()
 		before := queried.Load()
-		p, _ := h.Refresh(t.Context(), info)
+		p, _ := h.Refresh(t.Context(), info, info.Principal)
 		if holds(h, p) != held || queried.Load()-before != queries {
 			t.Errorf("holds %v, %d queries", !held, queried.Load()-before)
 		}

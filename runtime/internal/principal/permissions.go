@@ -61,7 +61,7 @@ func (h *Host) newCache() *loader.Loader[access.Principal, *permissions] {
 func (h *Host) cached(ctx context.Context, p *access.Principal,
 	get func(context.Context, access.Principal) (*entry, error)) (*entry, error) {
 	p.Permits = nil // earlier permissions are no part of the query
-	e, err := get(ctx, *p)
+	e, err := get(ctx, p.Within())
 	switch {
 	case err == nil:
 		p.Permits = e.Value.permits

@@ -35,13 +35,14 @@ func From(ctx context.Context) *Info {
 	return info
 }
 
-// Caller returns the principal that a handler acts for. It reports false outside of a call.
+// Caller returns the principal that a handler or another function of the program acts for, with the
+// roles within its boundary. It reports false outside of a message.
 func Caller(ctx context.Context) (access.Principal, bool) {
-	if p, ok := ctx.Value(callerKey{}).(*access.Principal); ok {
+	if p, _ := ctx.Value(callerKey{}).(*access.Principal); p != nil {
 		return *p, true
 	}
 	if info := From(ctx); info != nil {
-		return info.Principal, true
+		return info.Principal.Within(), true
 	}
 	return access.Principal{}, false
 }
@@ -55,7 +56,7 @@ func ForHandler(ctx context.Context, info *Info, caller *access.Principal) conte
 type Handling struct {
 	context.Context
 	Info   *Info
-	Caller *access.Principal
+	Caller *access.Principal // for [Caller]; nil for that of Info
 }
 
 // Value implements [context.Context].

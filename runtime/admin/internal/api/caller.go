@@ -17,14 +17,15 @@ import (
 
 // Whoami is the authenticated caller.
 type Whoami struct {
-	Issuer  string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
-	Subject string   `json:"subject"`
-	Client  string   `json:"client" doc:"The OAuth client of the token, or the subject"`
-	Roles   []string `json:"roles" nullable:"false" doc:"The caller's roles that the server knows"`
-	Scopes  []string `json:"scopes" nullable:"false"`
-	Admin   bool     `json:"admin" doc:"The caller is an admin of the server"`
-	Orgs    []Own    `json:"organizations" nullable:"false" doc:"The caller's memberships"`
-	Teams   []Own    `json:"teams" nullable:"false" doc:"The caller's memberships. A member of a team is not a member of its organization"`
+	Issuer     string   `json:"issuer" doc:"The issuer of the subject's tokens. An admin needs it and the subject to add the caller as a member"`
+	Subject    string   `json:"subject"`
+	Client     string   `json:"client" doc:"The OAuth client of the token, or the subject"`
+	Roles      []string `json:"roles" nullable:"false" doc:"The caller's roles that the server knows and that count within the boundary of the client"`
+	Scopes     []string `json:"scopes" nullable:"false"`
+	Boundaries string   `json:"boundaries" enum:"none,optional,required" doc:"none: the server has no boundaries of clients. optional: a client without a boundary is not limited. required: it may use public items only"`
+	Admin      bool     `json:"admin" doc:"The caller is an admin of the server"`
+	Orgs       []Own    `json:"organizations" nullable:"false" doc:"The caller's memberships"`
+	Teams      []Own    `json:"teams" nullable:"false" doc:"The caller's memberships. A member of a team is not a member of its organization"`
 }
 
 // Own is an organisation or a team of the caller.
@@ -44,8 +45,8 @@ func (a *API) whoami() {
 		out := &output{Whoami{
 			Issuer: p.Issuer, Subject: p.Subject, Client: p.ClientID(),
 			Roles: append([]string{}, p.Roles...), Scopes: append([]string{}, p.Scopes...),
-			Admin: a.authority.Admin(p),
-			Orgs:  []Own{}, Teams: []Own{},
+			Boundaries: a.need(), Admin: a.authority.Admin(p),
+			Orgs: []Own{}, Teams: []Own{},
 		}}
 		places, err := a.authority.Places(ctx, p)
 		if err != nil {
@@ -81,6 +82,17 @@ func (a *API) whoami() {
 	})
 }
 
+// need names whether clients need a boundary.
+func (a *API) need() string {
+	switch {
+	case a.server.Boundaries() == nil:
+		return "none"
+	case a.server.BoundariesOptional():
+		return "optional"
+	}
+	return "required"
+}
+
 // Tool is a tool that the caller may use. The names are those of MCP's tools/list.
 type Tool struct {
 	Name         string   `json:"name"`
@@ -92,14 +104,25 @@ type Tool struct {
 	Missing      string   `json:"missing,omitempty" doc:"The missing requirements if canExecute is false"`
 	Off          bool     `json:"off,omitempty" doc:"It is switched off; shown to admins only"`
 	Catalogs     []string `json:"catalogs,omitempty" nullable:"false" doc:"The catalogs that the source of the server declares"`
+	Choices      []Choice `json:"choices,omitempty" nullable:"false" doc:"The arguments with rules for values"`
+}
+
+// Choice is an argument with rules for values.
+type Choice struct {
+	Argument string   `json:"argument"`
+	Values   []string `json:"values" nullable:"false" doc:"Those that the caller may send"`
 }
 
 func toolOf(t runtime.ListedTool) Tool {
-	return Tool{
+	tool := Tool{
 		Name: t.Tool.Name, Title: t.Tool.Title, Description: t.Tool.Description,
 		InputSchema: t.Tool.InputSchema, OutputSchema: t.Tool.OutputSchema,
 		CanExecute: t.CanExecute, Missing: t.Missing, Off: t.Off, Catalogs: t.Catalogs,
 	}
+	for _, c := range t.Choices {
+		tool.Choices = append(tool.Choices, Choice{c.Argument, append([]string{}, c.Values...)})
+	}
+	return tool
 }
 
 // Tools is a page of tools.

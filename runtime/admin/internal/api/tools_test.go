@@ -1,12 +1,18 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	goruntime "runtime"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime"
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/catalog"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -142,4 +148,22 @@ func eventually(t *testing.T, holds func() bool) {
 		goruntime.Gosched()
 	}
 	t.Fatal("it did not come to be")
+}
+
+// choosing is a server with one tool, whose values have rules.
+type choosing struct{ runtime.Administered }
+
+func (choosing) ListTools(context.Context, catalog.Ref) (runtime.Listing, error) {
+	return runtime.Listing{Tools: []runtime.ListedTool{{Tool: &mcp.Tool{Name: "set"},
+		Choices: []access.Choice{{Argument: "name", Values: []string{"rack"}}, {Argument: "to"}}}}}, nil
+}
+
+func TestToolsAreListedWithTheValuesOfTheCaller(t *testing.T) {
+	w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+		func(s runtime.Administered) runtime.Administered { return choosing{s} })
+	got := w.send("member", "GET", "/api/v1/mcp/tools", "").body
+	const want = `"choices":[{"argument":"name","values":["rack"]},{"argument":"to","values":[]}]`
+	if !strings.Contains(got, want) {
+		t.Error(got)
+	}
 }

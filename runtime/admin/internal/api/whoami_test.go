@@ -39,6 +39,41 @@ func TestCallersReadWhoTheyAre(t *testing.T) {
 	})
 }
 
+// withBoundaries is a server with other boundaries.
+type withBoundaries struct {
+	runtime.Administered
+	source   boundary.Source
+	optional bool
+}
+
+func (s withBoundaries) Boundaries() boundary.Source { return s.source }
+func (s withBoundaries) BoundariesOptional() bool    { return s.optional }
+
+// A client finds out whether it needs a boundary, and which of its roles count within its own.
+func TestWhoamiHasTheBoundaryOfTheClient(t *testing.T) {
+	for _, test := range []struct {
+		with withBoundaries
+		want string
+	}{
+		{withBoundaries{}, "none"}, {withBoundaries{source: bounded{}}, "required"},
+		{withBoundaries{source: bounded{}, optional: true}, "optional"},
+	} {
+		w := newWorld(t, engines["sqlite"](t), runtime.Options{},
+			func(s runtime.Administered) runtime.Administered {
+				test.with.Administered = s
+				return test.with
+			})
+		must(w.CreateBound(t.Context(), boundary.Party{Issuer: issuer, Client: "root_agent's client"},
+			boundary.Boundary{Roles: []string{"Member"}, Items: []string{"*"}}, setup))
+		for who, roles := range map[string]string{"root": "[Admin]", "root_agent": "[Member]"} {
+			got := decoded[api.Whoami](w, w.send(who, "GET", "/api/v1/whoami", ""))
+			if got.Boundaries != test.want || fmt.Sprint(got.Roles) != roles {
+				t.Errorf("%s: %+v, want %s", who, got, test.want)
+			}
+		}
+	}
+}
+
 // askable is what each caller may ask for, with a star at what a name resolves to.
 func (w *world) askable(who, query string) (all []string) {
 	w.Helper()
