@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:f94c84067dbe3925d6a4e1310d54263c",
-		Code:   "2:2dc7aacc024aa6d24ca223524561a80e",
+		Code:   "2:9ea60049ae7f2e6bec350c3e56c7a66b",
 		Declarations: map[string][]string{
 			".": {
 				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",
