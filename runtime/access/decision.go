@@ -23,6 +23,9 @@ const (
 	AxisConstraint Axis = "constraints"
 	// AxisValues: the caller may not send a value of an argument, or none of its values.
 	AxisValues Axis = "values"
+	// AxisFields: the caller sent a field that it may not see, or a result has a field with a rule
+	// where its schema has none.
+	AxisFields Axis = "fields"
 	// AxisBoundary is the permission boundary of the caller's client. An item outside of the boundary
 	// is unknown to the caller, in every denial mode.
 	AxisBoundary Axis = "boundary"

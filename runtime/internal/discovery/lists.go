@@ -42,9 +42,10 @@ func NewLists(c ListsConfig) *Lists {
 	l := &Lists{ListsConfig: c}
 	tools, resources := newNames(c.Policy, access.Tools), newNames(c.Policy, access.Resources)
 	l.tools = newList(l, access.Tools, 0, tools, ownTool)
-	if len(c.Policy.Table.Values) > 0 {
+	if len(c.Policy.Table.Values)+len(c.Policy.Table.Fields) > 0 {
 		l.tools.narrowBy(narrow)
 	}
+	l.tools.split = splitFields
 	l.tools.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, false) }
 	if l.older = l.tools; l.Adopted != nil {
 		l.older = inSessions(l, l.tools)
@@ -97,6 +98,7 @@ func inSessions(l *Lists, of *list[mcp.Tool]) *list[mcp.Tool] {
 	if of.narrow != nil {
 		older.narrowBy(of.narrow)
 	}
+	older.split = of.split
 	older.shown = func(t *mcp.Tool) *mcp.Tool { return withOutput(t, true) }
 	return older
 }

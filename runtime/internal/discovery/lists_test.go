@@ -394,12 +394,12 @@ func TestToolsAreNarrowedOrLeftOut(t *testing.T) {
 	if !ok || err != nil || strings.Contains(string(e.Append(nil)), "hidden") {
 		t.Errorf("%t, %v", ok, err)
 	}
-	l.tools.narrowBy(func(*mcp.Tool, []access.Choice) *mcp.Tool { panic("no schema") })
+	l.tools.narrowBy(func(*mcp.Tool, []access.Choice, []string) *mcp.Tool { panic("no schema") })
 	if got := l.visibleTools(caller("")); len(got) != 0 {
 		t.Errorf("%q", got)
 	}
 	empty := NewLists(l.ListsConfig)
-	empty.tools.narrowBy(func(*mcp.Tool, []access.Choice) *mcp.Tool {
+	empty.tools.narrowBy(func(*mcp.Tool, []access.Choice, []string) *mcp.Tool {
 		t.Error("a tool that is not served is narrowed")
 		return nil
 	})

@@ -17,10 +17,15 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// Listed returns the names that a caller is listed. Values are listed in the schemas of tools.
+// Listed returns the names that a caller is listed. Values and fields are listed in the schemas of
+// tools. Lists that contain everything have no hidden fields either: results have none.
 func (p *Policy) Listed(caller access.Principal, k access.Kind) access.Set {
 	if k == access.Values && !p.ListAll {
 		return p.Table.Offered(caller, p.Listed(caller, access.Tools))
+	}
+	if k == access.Fields {
+		all := p.Table.Of(k)
+		return all.All().Without(all.Named(p.Table.Hidden(caller, p.Fields())))
 	}
 	set := p.listedByRules(caller, k)
 	if k == access.Tools {
@@ -40,8 +45,8 @@ func (p *Policy) listedByRules(caller access.Principal, k access.Kind) access.Se
 	return p.Table.Of(k).Listed(caller, p.Denial)
 }
 
-// maxNarrowed bounds the memory of the items that are kept for callers who may send some values, in
-// bytes.
+// maxNarrowed bounds the memory of the items that are kept for callers who may not send all values
+// or not see all fields, in bytes.
 const maxNarrowed = 8 << 20
 
 // digest identifies the set of names that a view shows: it depends on these names only, so that it
@@ -78,17 +83,20 @@ type list[T any] struct {
 	kind  access.Kind
 	mark  digest // distinguishes the cursors of the lists
 	names *names
-	own   func(*T)      // makes a shallow copy share nothing that its receiver may change
-	shown func(*T) *T   // returns an item as the versions of the list have it; nil for itself
+	own   func(*T)    // makes a shallow copy share nothing that its receiver may change
+	shown func(*T) *T // returns an item as the versions of the list have it; nil for itself
+	// split returns an item as lists have it, and its guarded fields; nil for itself and none.
+	split func(*T) (*T, *guarded[T])
 	items []listItem[T] // by the positions of their rules
 	count int
 	bare  bool // an item has no JSON
 
-	// narrow returns an item as it is for a caller who may send these values; nil if no item of the
-	// list has values with rules.
-	narrow func(*T, []access.Choice) *T
+	// narrow returns an item as it is for a caller who may send these values, and from whom these
+	// fields are hidden; nil if no item of the list has values or fields with rules.
+	narrow func(*T, []access.Choice, []string) *T
 	values *names // with rules
-	// narrowed has the items for callers who may send some values.
+	fields *names // with rules
+	// narrowed has the items for callers who may not send all values or not see all fields.
 	narrowed *loader.Loader[narrowing[T], *listItem[T]]
 }
 
@@ -97,6 +105,13 @@ type list[T any] struct {
 type listItem[T any] struct {
 	item *T
 	json []byte
+	*guarded[T]
+}
+
+// guarded is an item with guarded fields, as narrow needs it.
+type guarded[T any] struct {
+	marked *T       // with the names of the fields
+	fields []string // sorted
 }
 
 func newListItem[T any](item *T) (i listItem[T]) {
@@ -112,16 +127,18 @@ func newList[T any](l *Lists, k access.Kind, mark digest, names *names, own func
 		items: make([]listItem[T], len(names.digests))}
 }
 
-// narrowBy lets the list narrow its items to the values that a caller may send.
-func (l *list[T]) narrowBy(narrow func(*T, []access.Choice) *T) {
-	l.narrow, l.values = narrow, newNames(l.Policy, access.Values)
+// narrowBy lets the list narrow its items to the values that a caller may send, and the fields that
+// the caller may see.
+func (l *list[T]) narrowBy(narrow func(*T, []access.Choice, []string) *T) {
+	l.narrow = narrow
+	l.values, l.fields = newNames(l.Policy, access.Values), newNames(l.Policy, access.Fields)
 	l.narrowed = loader.New(loader.Config[narrowing[T], *listItem[T]]{
 		Key: narrowing[T].key, Size: maxNarrowed,
 		Load: func(_ context.Context, n narrowing[T]) (*listItem[T], error) {
-			return new(newListItem(l.narrow(n.item, n.choices))), nil
+			return new(newListItem(l.narrow(n.item, n.choices, n.hidden))), nil
 		},
 		Keep: func(narrowing[T], *listItem[T], error) time.Duration { return loader.Forever },
-		// An item has its JSON once more, in its schemas, and the key has its values.
+		// An item has its JSON once more, in its schemas, and the key has its values and fields.
 		Cost: func(n narrowing[T], i *listItem[T]) int {
 			return 512 + 2*len(n.key()) + 2*len(i.json)
 		},
@@ -137,7 +154,12 @@ func (l *list[T]) add(name string, item *T) {
 		if l.items[i].item == nil {
 			l.count++
 		}
+		var of *guarded[T]
+		if l.split != nil {
+			item, of = l.split(item)
+		}
 		l.items[i] = newListItem(item)
+		l.items[i].guarded = of
 		l.bare = l.bare || l.items[i].json == nil
 	}
 }
@@ -258,15 +280,34 @@ func (v view[T]) digest() digest {
 	sum := v.mark ^ v.names.digest(v.set)
 	if v.narrow != nil {
 		sum ^= v.values.digest(v.Policy.Offered(v.caller, v.set))
+		sum ^= v.fields.digest(v.visibleFields())
 	}
 	return sum
 }
 
-// narrowing is an item for callers who may send these values.
+// visibleFields returns the guarded fields in the schemas of a view.
+func (v view[T]) visibleFields() access.Set {
+	of := v.Policy.Table.Of(access.Fields)
+	if len(of.Rules) == 0 {
+		return access.Set{}
+	}
+	var fields []string
+	for i := range v.set.All {
+		if g := v.items[i].guarded; g != nil {
+			fields = append(fields, g.fields...)
+		}
+	}
+	slices.Sort(fields)
+	fields = slices.Compact(fields)
+	return of.Named(fields).Without(of.Named(v.Policy.Table.Hidden(v.caller, fields)))
+}
+
+// narrowing is an item for callers who may send these values, and may not see these fields.
 type narrowing[T any] struct {
 	name    string
 	item    *T
 	choices []access.Choice
+	hidden  []string
 }
 
 func (n narrowing[T]) key() string {
@@ -277,6 +318,9 @@ func (n narrowing[T]) key() string {
 			key = strconv.AppendQuote(key, value)
 		}
 	}
+	for _, field := range n.hidden {
+		key = strconv.AppendQuote(append(key, '-'), field)
+	}
 	return string(key)
 }
 
@@ -286,11 +330,14 @@ func (l *list[T]) item(p access.Principal, i int, name string) listItem[T] {
 	if item.item == nil || l.narrow == nil {
 		return item
 	}
-	choices := l.Policy.Choices(p, name)
-	if choices == nil {
+	of := narrowing[T]{name: name, item: item.item, choices: l.Policy.Choices(p, name)}
+	if item.guarded != nil {
+		of.item, of.hidden = item.marked, l.Policy.Table.Hidden(p, item.fields)
+	}
+	if of.choices == nil && of.hidden == nil {
 		return item
 	}
-	kept, err := l.narrowed.Get(context.Background(), narrowing[T]{name, item.item, choices})
+	kept, err := l.narrowed.Get(context.Background(), of)
 	if err != nil {
 		return listItem[T]{} // the load has panicked
 	}

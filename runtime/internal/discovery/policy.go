@@ -73,6 +73,14 @@ func (p *Policy) Writes(k access.Kind, name string) bool {
 	return k == access.Tools && !p.ReadOnly.Contains(name)
 }
 
+// Fields returns the names of the guarded fields.
+func (p *Policy) Fields() (names []string) {
+	for _, rule := range p.Table.Fields {
+		names = append(names, rule.Field)
+	}
+	return names
+}
+
 // Offered returns the values of arguments in the schemas of a set of tools, as a caller is listed
 // them. It is the zero set if no schema depends on its caller.
 func (p *Policy) Offered(caller access.Principal, tools access.Set) access.Set {

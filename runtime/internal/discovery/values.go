@@ -12,9 +12,14 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
 
-// narrow returns a tool whose schemas have the values of choices alone: those that one caller may
-// send. It is nil if a schema cannot be read, so that nobody is listed the tool.
-func narrow(t *mcp.Tool, choices []access.Choice) *mcp.Tool {
+// narrow returns a tool whose schemas have the values of choices alone, and no hidden fields: those
+// that one caller may send and see. It is nil if a schema cannot be read, so that nobody is listed
+// the tool.
+func narrow(t *mcp.Tool, choices []access.Choice, hidden []string) *mcp.Tool {
+	t, _ = withoutFields(t, hidden)
+	if t == nil || choices == nil {
+		return t
+	}
 	input, _ := t.InputSchema.(json.RawMessage)
 	n := narrower{choices: map[string][]string{}}
 	for _, c := range choices {

@@ -51,7 +51,7 @@ func TestNarrowedSchemaIsThatOfASmallerEnum(t *testing.T) {
 	} {
 		tool := &mcp.Tool{Name: "manage", InputSchema: json.RawMessage(test.input)}
 		got := narrow(tool, []access.Choice{
-			{Argument: "action", Values: test.actions}, {Argument: "mode", Values: test.mode}})
+			{Argument: "action", Values: test.actions}, {Argument: "mode", Values: test.mode}}, nil)
 		if text := string(got.InputSchema.(json.RawMessage)); text != test.want {
 			t.Errorf("%s:\n%s, want\n%s", name, text, test.want)
 		}
@@ -70,7 +70,7 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 			`"type":"string"},` +
 			`"type":"array"},"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
 			`"examples":[{"a":"list"},{"a":["delete"]},{"a":{"b":[1,"list"]}}],"type":"object"}`)}
-	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}}, nil)
 	const want = `{"properties":{"did":{"type":"string","examples":["list"]},` +
 		`"all":{"items":{"type":"string"},"type":"array"},` +
 		`"examples":{"anyOf":[{"type":"string"},{"type":"null"}]}},` +
@@ -80,14 +80,14 @@ func TestExamplesOfResultsNameNoHiddenValue(t *testing.T) {
 	}
 	tool.InputSchema = json.RawMessage(`{"required":["b"],"properties":{"b":{},` +
 		`"action":{"default":"delete","enum":["list","delete"]}},"type":"object"}`)
-	got = narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	got = narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}}, nil)
 	const narrowed = `{"required":["b","action"],"properties":{"b":{},` +
 		`"action":{"enum":["list"]}},"type":"object"}`
 	if text := string(got.InputSchema.(json.RawMessage)); text != narrowed {
 		t.Errorf("%s, want\n%s", text, narrowed)
 	}
 	tool.InputSchema = json.RawMessage(`{"properties":`)
-	if narrow(tool, nil) != nil {
+	if narrow(tool, []access.Choice{}, nil) != nil {
 		t.Error("a schema that cannot be read is listed")
 	}
 }
@@ -101,7 +101,7 @@ func TestSchemasOfOtherTypesStay(t *testing.T) {
 	tool := &mcp.Tool{InputSchema: json.RawMessage(`{"properties":{"action":{"type":"string",` +
 		`"enum":["list","delete"]}},"type":"object","required":["action"]}`),
 		OutputSchema: json.RawMessage(output)}
-	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+	got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}}, nil)
 	if got == nil || string(got.OutputSchema.(json.RawMessage)) != output {
 		t.Errorf("%s", got.OutputSchema)
 	}
@@ -127,7 +127,7 @@ func TestSchemasOfNoVersionNameAHiddenValue(t *testing.T) {
 			tool := withOutput(&mcp.Tool{InputSchema: json.RawMessage(`{"type":"object","properties":{` +
 				`"action":{"type":"string","enum":["list","delete"]}},"required":["action"]}`),
 				OutputSchema: json.RawMessage(output)}, sessions)
-			got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}})
+			got := narrow(tool, []access.Choice{{Argument: "action", Values: []string{"list"}}}, nil)
 			if got == nil || strings.Contains(string(got.OutputSchema.(json.RawMessage)), "elete") {
 				t.Errorf("sessions %t: %s is listed as %s", sessions, output, got.OutputSchema)
 			}
@@ -199,7 +199,7 @@ func TestNarrowedResultIsThatOfASmallerType(t *testing.T) {
 		text, _ := json.Marshal(whole)
 		want, _ := json.Marshal(small)
 		got := narrow(&mcp.Tool{InputSchema: json.RawMessage(input),
-			OutputSchema: json.RawMessage(text)}, []access.Choice{{Argument: "action", Values: shown}})
+			OutputSchema: json.RawMessage(text)}, []access.Choice{{Argument: "action", Values: shown}}, nil)
 		if got == nil || string(got.OutputSchema.(json.RawMessage)) != string(want) {
 			t.Errorf("of %q, %s is listed as %s, want %s", shown, text, got.OutputSchema, want)
 		}
