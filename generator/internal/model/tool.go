@@ -155,6 +155,17 @@ type Value struct {
 	Access Access
 }
 
+// Field is a struct field with a rule of its own by //mcp:field.
+type Field struct {
+	// Name has the import path, the type without type arguments and the field, as in
+	// "example.com/directory.Person.Salary". The type is the one that tools reach: a type that is
+	// defined by another one has a rule of its own.
+	Name   string
+	Access Access   // in addition to the rule of each tool
+	Tools  []string // those whose arguments or results have the field, sorted
+	Pos    Position // of the directive, which may be in another package
+}
+
 // Name is the value with its argument, as in action=delete.
 func (v Value) Name() string { return v.Argument + "=" + v.Value }
 
@@ -225,6 +236,8 @@ type Input struct {
 	// Beside it Schema is for documentation alone, and nil where jsonschema.Schema cannot hold it.
 	Written string
 	File    string // that of Written, relative to the package with slashes
+	// Fields are the names of the fields within that have rules of their own, sorted.
+	Fields []string
 }
 
 // Param is one plain parameter.
@@ -266,7 +279,10 @@ type Output struct {
 	Outside Expr
 	Name    string             // unexported base of generated identifiers, one per type
 	Schema  *jsonschema.Schema // nil for any
-	// Written and File are as in Input.
+	// Written, File and Fields are as in Input.
 	Written, File string
-	MIMEType      string // of a BytesOutput
+	Fields        []string
+	// Guarded is the schema of a result with such fields that clients get no schema of.
+	Guarded  *jsonschema.Schema
+	MIMEType string // of a BytesOutput
 }
