@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-const _ = toolset.Contract8_RunGoGenerate
+const _ = toolset.Contract9_RunGoGenerate
 
 // The tools of this package.
 const (

@@ -16,9 +16,9 @@ import (
 // A caller with Bounds may use an item if its rule allows the caller and the Bounds allow the item.
 // Bounds hold for public items too. An item outside of them is unknown to the caller.
 type Bounds struct {
-	order *roleorder.Order // of the table
-	roles uint64           // those that count, in order
-	kinds [4]*boundsSet    // nil for a kind without rules
+	order *roleorder.Order       // of the table
+	roles uint64                 // those that count, in order
+	kinds [len(kinds)]*boundsSet // nil for a kind without rules
 }
 
 // boundsSet holds the rules of one kind that are inside, by position.
@@ -31,10 +31,11 @@ type boundsSet struct {
 // Bounds compiles a boundary. Of the roles of a caller, those count that the given roles are or
 // include. allow reports whether the boundary has an item. It is called for each rule, and not
 // after Bounds has returned. An item is outside as well if none of the roles in its rule counts.
+// The items of a boundary do not concern fields: allow reports whether a caller may have any.
 func (t Table) Bounds(roles []string, allow func(Kind, Rule) bool) *Bounds {
 	order := t.order()
 	b := &Bounds{order: order, roles: order.Held(t.resolve(roles))}
-	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
+	for _, k := range kinds {
 		if part := t.Of(k); len(part.Rules) > 0 {
 			b.kinds[k] = part.bounds(b.roles, allow)
 		}
@@ -138,7 +139,7 @@ func appendHex(to []byte, w uint64) []byte {
 
 // of returns the boundary of a table's rules. It returns nil if it was compiled for another table.
 func (b *Bounds) of(t *Table) *boundsSet {
-	if t.kind < Tools || t.kind > Values {
+	if t.kind < Tools || t.kind > Fields {
 		return nil
 	}
 	set := b.kinds[t.kind]

@@ -33,8 +33,9 @@ type level struct {
 	scoped Set // visible to some: those that hold the rule's scopes, or may send a value; often zero
 }
 
-// Compose joins tables into one: rules sorted by name, the reserved roles resolved,
-// everything indexed. It reports all errors together, each with the package and the cure.
+// Compose joins tables into one: rules sorted by name, the reserved roles resolved, everything
+// indexed. It reports all errors together, each with the package and the cure. Parts may have equal
+// rules of one field, of which the table has one.
 //
 // The parts must have equal roles, orders and main chains, in whatever lines; a part without roles
 // of its own fits any, and where no part has any the hierarchy is [DefaultRoles]. Two parts with
@@ -62,7 +63,7 @@ func Compose(parts ...Part) (Table, error) {
 		t.Roles = DefaultRoles()
 	}
 	errs = append(errs, t.composeScopes(parts)...)
-	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
+	for _, k := range kinds {
 		rules, ruleErrs := t.compose(k, parts)
 		errs = append(errs, ruleErrs...)
 		switch k {
@@ -75,6 +76,8 @@ func Compose(parts ...Part) (Table, error) {
 		case Values:
 			t.Values = rules
 			errs = append(errs, t.checkValues()...)
+		case Fields:
+			t.Fields = rules
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -117,30 +120,43 @@ func (t *Table) composeScopes(parts []Part) (errs []error) {
 func (t *Table) compile() {
 	t.index, t.parts = nil, nil
 	t.index = newIndex(t)
-	prompts, resources, values := t.Of(Prompts), t.Of(Resources), t.Of(Values)
-	t.parts = &[3]index{*newIndex(&prompts), *newIndex(&resources), *newIndex(&values)}
+	values, parts := t.Of(Values), [4]index{}
+	for i := range parts {
+		part := t.Of(Prompts + Kind(i))
+		parts[i] = *newIndex(&part)
+	}
+	t.parts = &parts
 	for i := range values.Rules {
 		t.index.values = append(t.index.values, values.entry(i))
 	}
 }
 
-// compose joins the rules of one kind, sorted by name, and reports their errors.
+// compose joins the rules of one kind, sorted by name, and reports their errors. Packages may repeat
+// the rule of a field.
 func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
-	owner := map[string]string{}
+	type declared struct {
+		by string
+		Rule
+	}
+	known := map[string]declared{}
 	for _, part := range parts {
 		for _, rule := range part.Table.Of(k).Rules {
 			name := rule.Name()
-			if first, ok := owner[name]; ok {
+			own := rule.Clone()
+			own.MinRole = slices.Clone(t.resolve(rule.MinRole))
+			first, twice := known[name]
+			switch {
+			case !twice:
+				errs = append(errs, checkRule(k, part, rule, t.roles)...)
+				rules, known[name] = append(rules, own), declared{part.Package, own}
+			case k != Fields:
 				errs = append(errs, fmt.Errorf(
 					"%s %q is declared by package %s and by package %s: %s",
-					k, name, first, part.Package, apart[k]))
-				continue
+					k, name, first.by, part.Package, apart[k]))
+			case !first.Same(own) || first.Verb != own.Verb || first.Facts != own.Facts:
+				errs = append(errs, fmt.Errorf("%s %q has one rule in package %s and another in package "+
+					"%s: write the same //mcp:field in both", k, name, first.by, part.Package))
 			}
-			owner[name] = part.Package
-			errs = append(errs, checkRule(k, part, rule, t.roles)...)
-			rule = rule.Clone()
-			rule.MinRole = slices.Clone(t.resolve(rule.MinRole))
-			rules = append(rules, rule)
 		}
 	}
 	slices.SortFunc(rules, func(a, b Rule) int { return cmp.Compare(a.Name(), b.Name()) })
@@ -181,6 +197,11 @@ func checkRule(k Kind, part Part, rule Rule, order *roleorder.Order) []error {
 			k, k)
 	case !rule.of(k):
 		bad("a rule of another kind among those of %ss: run go generate", k)
+	}
+	if k == Fields && (rule.Public || rule.Constrained || rule.Denial != DenialDefault ||
+		rule.Facts != "") {
+		bad("has public, constrained, a denial or facts, which the rule of a field cannot have: " +
+			"run go generate")
 	}
 	if rule.Public && (rule.restricted() || rule.Permission != Permission{} || rule.Constrained) {
 		bad("public excludes other requirements, and this rule has some: remove public or the rest")

@@ -86,7 +86,7 @@ func (t *Table) explain(p Principal, tool string) []Verdict {
 			Has: written(strings.Join(p.Scopes, ", "))})
 	}
 	switch {
-	case rule.Permission == Permission{}:
+	case rule.Permission == Permission{} && !t.aware:
 	case !t.aware:
 		all = append(all, Verdict{Axis: AxisPermission, Holds: true, Needs: rule.Permission.String(),
 			Has: "not checked: the table does not enforce permissions"})

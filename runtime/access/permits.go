@@ -29,7 +29,7 @@ func (p Permit) String() string {
 // bits for each rule. [Table.Permits] makes them, and nothing changes them. They fit that table and
 // the tables that Aware and Of make of it. For any other table they are none.
 type Permits struct {
-	kinds [4]*permitSet // nil for a kind without rules
+	kinds [len(kinds)]*permitSet // nil for a kind without rules
 }
 
 // permitSet holds the permits of the rules of one kind, by position. Equal words are one slice.
@@ -62,7 +62,7 @@ type seenBy struct {
 // requires a permission, and not after it has returned.
 func (t Table) Permits(permit func(Kind, Rule) Permit) *Permits {
 	p := &Permits{}
-	for _, k := range []Kind{Tools, Prompts, Resources, Values} {
+	for _, k := range kinds {
 		if part := t.Of(k); len(part.Rules) > 0 {
 			p.kinds[k] = part.permits(permit)
 		}
@@ -77,7 +77,7 @@ func (t *Table) permits(permit func(Kind, Rule) Permit) *permitSet {
 		rule := &t.Rules[i]
 		word, bit := i>>6, uint64(1)<<(i&63)
 		if !rule.Permission.Required() {
-			if rule.Public || rule.Permission == NoPermission() {
+			if rule.Public || t.exempt(rule) {
 				usable[word] |= bit
 			}
 			continue
@@ -122,7 +122,7 @@ func (p *Permits) Equal(q *Permits) bool {
 // of returns the permits for a table's rules. It returns nil if they were compiled for another
 // table, or not at all.
 func (p *Permits) of(t *Table) *permitSet {
-	if p == nil || t.kind < Tools || t.kind > Values {
+	if p == nil || t.kind < Tools || t.kind > Fields {
 		return nil
 	}
 	set := p.kinds[t.kind]
@@ -188,11 +188,11 @@ func (t Table) Aware() Table {
 // IsAware reports whether the table enforces the permissions of its rules.
 func (t Table) IsAware() bool { return t.aware }
 
-// RecordedPermissions returns the names of the tools, prompts, resources and values, in this order,
-// whose permission the table records and does not enforce. An aware table has none.
+// RecordedPermissions returns the names of the tools, prompts, resources, values and fields, in this
+// order, whose permission the table records and does not enforce. An aware table has none.
 func (t Table) RecordedPermissions() []string {
 	var names []string
-	for _, rule := range slices.Concat(t.Rules, t.Prompts, t.Resources, t.Values) {
+	for _, rule := range slices.Concat(t.Rules, t.Prompts, t.Resources, t.Values, t.Fields) {
 		if !t.aware && rule.Permission.Required() {
 			names = append(names, rule.Name())
 		}

@@ -60,7 +60,13 @@ const (
 	// Values are values of arguments of tools, as in "manage_team action=delete". No list has them:
 	// the schema of a tool contains those that its caller may send.
 	Values
+	// Fields are fields of Go types, as in "example.com/directory.Person.Salary". No list has them:
+	// the schemas and results of a tool contain those that its caller may see.
+	Fields
 )
+
+// kinds are all kinds.
+var kinds = [...]Kind{Tools, Prompts, Resources, Values, Fields}
 
 // String returns the word for messages, in the singular, such as "tool".
 func (k Kind) String() string {
@@ -73,16 +79,18 @@ func (k Kind) String() string {
 		return "resource"
 	case Values:
 		return "value"
+	case Fields:
+		return "field"
 	}
 	return "unknown"
 }
 
-// Rule is the access requirement of one tool, prompt or resource, or of one value of an argument of
-// a tool. All parts that are set must hold. A rule with no part set denies every caller.
+// Rule is the access requirement of one tool, prompt or resource, of one value of an argument of a
+// tool, or of one field of a Go type. All parts that are set must hold. A rule with no part set denies every caller.
 //
-// The first five fields name what the rule is about, and the others are the requirement.
+// The first six fields name what the rule is about, and the others are the requirement.
 type Rule struct {
-	// Tool is the name of a tool. Exactly one of Tool, Prompt and Resource is set.
+	// Tool is the name of a tool. Exactly one of Tool, Prompt, Resource and Field is set.
 	Tool string
 	// Prompt is the name of a prompt.
 	Prompt string
@@ -93,6 +101,12 @@ type Rule struct {
 	Argument string
 	// Value is a value of Argument.
 	Value string
+
+	// Field is a field of a Go type, as in "example.com/directory.Person.Salary": import path, type
+	// without type arguments, and Go name. Its rule holds in addition to the rule of the tool. It is
+	// neither public nor constrained, and has no Denial and no Facts: the field of a caller without
+	// the requirement does not exist.
+	Field string
 
 	// Public admits everybody, anonymous callers included. No other part may be set with it.
 	Public bool
@@ -122,8 +136,8 @@ type Rule struct {
 	Facts string
 }
 
-// Name returns what the rule is about: the tool, the prompt, the URI or URI template, or a value
-// with its tool and argument, as in "manage_team action=delete".
+// Name returns what the rule is about: the tool, the prompt, the URI or URI template, the field, or a
+// value with its tool and argument, as in "manage_team action=delete".
 func (r Rule) Name() string {
 	switch {
 	case r.Argument != "":
@@ -132,12 +146,14 @@ func (r Rule) Name() string {
 		return r.Tool
 	case r.Prompt != "":
 		return r.Prompt
+	case r.Field != "":
+		return r.Field
 	}
 	return r.Resource
 }
 
-// Kind returns the kind of what the rule is about: a value, a prompt or a resource if one is set,
-// and otherwise a tool.
+// Kind returns the kind of what the rule is about: a value, a prompt, a resource or a field if one
+// is set, and otherwise a tool.
 func (r Rule) Kind() Kind {
 	switch {
 	case r.Argument != "":
@@ -146,6 +162,8 @@ func (r Rule) Kind() Kind {
 		return Prompts
 	case r.Resource != "":
 		return Resources
+	case r.Field != "":
+		return Fields
 	}
 	return Tools
 }
@@ -206,7 +224,8 @@ func sameNames(a, b []string) bool {
 // of reports whether the rule names something of a kind, and of no other.
 func (r *Rule) of(k Kind) bool {
 	return (r.Tool != "") == (k == Tools || k == Values) && (r.Prompt != "") == (k == Prompts) &&
-		(r.Resource != "") == (k == Resources) && (r.Argument != "") == (k == Values)
+		(r.Resource != "") == (k == Resources) && (r.Argument != "") == (k == Values) &&
+		(r.Field != "") == (k == Fields)
 }
 
 // restricted reports whether the rule selects callers by their identity, role or scopes.
@@ -223,13 +242,19 @@ func (t *Table) enforced(r *Rule) bool {
 	switch restricted := r.restricted(); {
 	case r.Public:
 		return true
-	case t.aware && r.Permission == NoPermission():
+	case t.aware && t.exempt(r):
 		return restricted
 	case t.aware:
 		return r.Permission.Required()
 	default:
 		return restricted
 	}
+}
+
+// exempt reports whether the rule needs no permission of the host, also on an aware table. That of a
+// field does not need [NoPermission] for it: the rule of the tool has the permission.
+func (t *Table) exempt(r *Rule) bool {
+	return r.Permission == NoPermission() || t.kind == Fields && r.Permission == Permission{}
 }
 
 // Table has the rules of a package or a server. [Table.Decide] reads it for each list and call:
@@ -241,7 +266,7 @@ func (t *Table) enforced(r *Rule) bool {
 //	table.Decide(access.Principal{Subject: "mel", Roles: []string{"Admin"}}, "find").Allowed // true
 //
 // The methods are about the tools of the table. [Table.Of] returns a table about prompts, resources
-// or values, with the same methods.
+// values or fields, with the same methods.
 //
 // A name without a rule is denied, and so is a name with two rules. The zero Table denies
 // everything. A literal can be used as it is. [Compose] returns the same table checked and indexed,
@@ -262,6 +287,9 @@ type Table struct {
 	// Values are the rules of values of arguments, in addition to the rule of their tool. If an
 	// argument has one, its other values are denied to every caller.
 	Values []Rule
+	// Fields are the rules of fields, in addition to the rule of the tool. A field without one is
+	// hidden from every caller.
+	Fields []Rule
 
 	roles *roleorder.Order // of Roles; nil in a table that was not composed
 	tools []Rule           // of a table about values
@@ -269,7 +297,7 @@ type Table struct {
 	kind  Kind             // of Rules
 	aware bool             // permissions are enforced
 	index *index
-	parts *[3]index // of the other kinds; nil in a table that was not composed
+	parts *[4]index // of the other kinds; nil in a table that was not composed
 }
 
 // NewTable returns a table of rules of any kind, in their order. [Compose] checks it.
@@ -285,6 +313,8 @@ func NewTable(rules ...Rule) Table {
 			t.Resources = append(t.Resources, rule)
 		case Values:
 			t.Values = append(t.Values, rule)
+		case Fields:
+			t.Fields = append(t.Fields, rule)
 		}
 	}
 	return t
@@ -294,7 +324,8 @@ func NewTable(rules ...Rule) Table {
 // its rules or roles does not change t. Nil slices stay nil. [Permits] of t do not fit the clone.
 func (t Table) Clone() Table {
 	t.Roles, t.Scopes = cloneLists(t.Roles), cloneLists(t.Scopes)
-	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values} {
+	for _, rules := range []*[]Rule{&t.Rules, &t.Prompts, &t.Resources, &t.Values,
+		&t.Fields} {
 		*rules = slices.Clone(*rules)
 		for i := range *rules {
 			(*rules)[i] = (*rules)[i].Clone()
@@ -304,9 +335,9 @@ func (t Table) Clone() Table {
 }
 
 // Of returns the part of the table about one kind: a table whose methods are about the prompts, the
-// resources or the values. [Table.Decide] of Of(Prompts) takes the name of a prompt. That of
+// resources, the values or the fields. [Table.Decide] of Of(Prompts) takes the name of a prompt. That of
 // Of(Resources) takes a URI or URI template exactly as in its rule, and not a URI that matches a
-// template. That of Of(Values) takes the [Rule.Name] of a value's rule.
+// template. That of Of(Values) or Of(Fields) takes the [Rule.Name] of the rule.
 func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:
@@ -318,6 +349,8 @@ func (t Table) Of(k Kind) Table {
 		return t.part(t.Resources, k)
 	case Values:
 		return t.part(t.Values, k)
+	case Fields:
+		return t.part(t.Fields, k)
 	}
 	return Table{Roles: t.Roles, roles: t.roles, aware: t.aware}
 }

@@ -42,11 +42,13 @@ func ParseLenient(schema string, strict ...string) (*Lenient, error) {
 //   - an optional property that is null is left out;
 //   - an unknown property is left out.
 //
+// A property whose field is hidden from the caller is an unknown one.
+//
 // Arguments that the schema accepts are returned unchanged, and so are arguments that [Scan]
 // refuses: a repeated name stays an error. The schema must have one type at the place of the
 // value, apart from null. Coerce does not change its argument.
-func (l *Lenient) Coerce(arguments []byte) ([]byte, Coercions) {
-	c := coercer{strict: l.strict}
+func (l *Lenient) Coerce(arguments []byte, hidden []string) ([]byte, Coercions) {
+	c := coercer{strict: l.strict, hidden: hidden}
 	c.doc, c.limits = arguments, defaultLimits
 	if tooLong(arguments, defaultLimits) != nil {
 		return arguments, Coercions{}
@@ -58,22 +60,15 @@ func (l *Lenient) Coerce(arguments []byte) ([]byte, Coercions) {
 	if f != nil || c.done == (Coercions{}) {
 		return arguments, Coercions{}
 	}
-	return append(c.out, c.doc[c.copied:]...), c.done
+	return c.text(), c.done
 }
 
-// coercer copies one document with changes. Without changes it copies nothing.
+// coercer is the editor of one document's coercions.
 type coercer struct {
-	lexer
+	editor
 	strict map[string]bool
-	out    []byte
-	copied int // how much of doc is in out
+	hidden []string
 	done   Coercions
-}
-
-// replace writes text in place of doc[from:to], behind every place that was replaced before.
-func (c *coercer) replace(from, to int, text string) {
-	c.out = append(append(c.out, c.doc[c.copied:from]...), text...)
-	c.copied = to
 }
 
 // value reads one value. listed is set for an item of a list.
@@ -138,79 +133,46 @@ func isNumber(text []byte) bool {
 }
 
 func (c *coercer) list(s *Shape) *fault {
-	if f := c.open(); f != nil {
-		return f
-	}
-	for i := 0; ; i++ {
-		more, f := c.more(']', i == 0)
-		if f != nil || !more {
-			return f
-		}
-		items := s.items
+	return c.editor.list(func(i int) *fault {
 		if i < len(s.prefix) {
-			items = s.prefix[i]
+			return c.value(s.prefix[i], true)
 		}
-		if f := c.value(items, true); f != nil {
-			return f
-		}
-	}
+		return c.value(s.items, true)
+	})
 }
 
 func (c *coercer) object(s *Shape) *fault {
 	root := c.depth == 0
-	if f := c.open(); f != nil {
-		return f
-	}
 	var names nameSet
-	kept := false
-	for first := true; ; first = false {
-		end := c.pos // of the member before
-		more, f := c.more('}', first)
-		if f != nil || !more {
-			return f
-		}
-		begin := c.pos
-		name, f := c.name()
-		if f != nil {
-			return f
-		}
+	var sub *Shape
+	return c.editor.object(func(name []byte) (drop bool, f *fault) {
 		if !names.add(name) {
-			return twice(name)
+			return false, twice(name)
 		}
-		sub, dropped := s.member(name), &c.done.Unknown
+		own, strict := s.properties[string(name)], root && c.strict[string(name)]
+		if own != nil && hides(c.hidden, own.fields) {
+			own, strict = nil, false
+		}
+		if sub = own; own == nil {
+			sub = s.other()
+		}
 		c.space()
-		strict := root && c.strict[string(name)]
 		switch null := c.pos < len(c.doc) && c.doc[c.pos] == 'n'; {
 		case strict:
-			sub, dropped = nil, nil
-		case null && sub.known() && !sub.null && s.isOptional(name):
-			dropped = &c.done.Nulls
-		case sub != nil || !s.closed:
-			dropped = nil
+			sub = nil
+		case null && own.known() && !own.null && !s.requires(name):
+			c.done.Nulls++
+			return true, nil
+		case sub == nil && s.closed:
+			c.done.Unknown++
+			return true, nil
 		}
-		if dropped != nil {
-			*dropped++
-			if f := skip(&c.lexer); f != nil {
-				return f
-			}
-			c.replace(end, c.pos, "") // with the comma before it
-			continue
-		}
-		if !kept && !first {
-			c.replace(end, begin, "") // the comma after members that were left out
-		}
-		kept = true
-		if f := c.value(sub, false); f != nil {
-			return f
-		}
-	}
+		return false, nil
+	}, func() *fault { return c.value(sub, false) })
 }
 
-// member returns the shape of a member, or nil if the schema has none for it.
-func (s *Shape) member(name []byte) *Shape {
-	if sub := s.properties[string(name)]; sub != nil {
-		return sub
-	}
+// other returns the shape of a member without a schema of its own, or nil.
+func (s *Shape) other() *Shape {
 	if s.pattern != nil {
 		return s.pattern
 	}
@@ -220,10 +182,9 @@ func (s *Shape) member(name []byte) *Shape {
 	return s.additional
 }
 
-// isOptional reports whether a property has a schema of its own and may be absent.
-func (s *Shape) isOptional(name []byte) bool {
-	isName := func(required string) bool { return required == string(name) }
-	return s.properties[string(name)] != nil && !slices.ContainsFunc(s.required, isName)
+// requires reports whether a property must be present.
+func (s *Shape) requires(name []byte) bool {
+	return slices.ContainsFunc(s.required, func(other string) bool { return other == string(name) })
 }
 
 // known reports whether the schema lists all accepted types, so that values may be coerced.

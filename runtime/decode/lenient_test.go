@@ -71,7 +71,7 @@ func TestLenientCoercions(t *testing.T) {
 		{`["n"]`, "", ""},
 	} {
 		before := strings.Clone(test.doc)
-		got, done := l.Coerce([]byte(test.doc))
+		got, done := l.Coerce([]byte(test.doc), nil)
 		if test.want == "" {
 			test.want, test.done = test.doc, "0 0 0 0 0"
 		}
@@ -123,7 +123,7 @@ func TestLenientNumbersAreJSONNumbers(t *testing.T) {
 	} {
 		for name, want := range map[string]bool{"n": test.integer, "f": test.number} {
 			quoted, _ := json.Marshal(map[string]string{name: test.text})
-			text, _ := l.Coerce(quoted)
+			text, _ := l.Coerce(quoted, nil)
 			got, err := decode.Arguments(text, read)
 			if (err == nil) != want {
 				t.Errorf("%s: accepted %v, want %v: %v", quoted, err == nil, want, err)
@@ -140,7 +140,7 @@ func TestLenientNumbersAreJSONNumbers(t *testing.T) {
 	}
 	for _, text := range []string{"", "TRUE", "True", "true ", "1", "yes", "on", "null"} {
 		quoted, _ := json.Marshal(map[string]any{"n": 1, "b": text})
-		if got, done := l.Coerce(quoted); string(got) != string(quoted) {
+		if got, done := l.Coerce(quoted, nil); string(got) != string(quoted) {
 			t.Errorf("%q became a boolean: %s, %+v", text, got, done)
 		}
 	}
@@ -158,7 +158,7 @@ func FuzzLenient(f *testing.F) {
 	l := loose(f)
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		before := string(doc)
-		got, done := l.Coerce(doc)
+		got, done := l.Coerce(doc, nil)
 		if string(doc) != before {
 			t.Fatalf("%q became %q in its place", before, doc)
 		}
@@ -172,7 +172,7 @@ func FuzzLenient(f *testing.F) {
 			!strings.Contains(err.Error(), "maximum") {
 			t.Fatalf("%q became %q: %v", doc, got, err)
 		}
-		if again, more := l.Coerce(got); string(again) != string(got) {
+		if again, more := l.Coerce(got, nil); string(again) != string(got) {
 			t.Fatalf("%q became %q, then %q, %+v", doc, got, again, more)
 		}
 		for _, name := range []string{"path", "region", "any", "either", "s"} {

@@ -32,6 +32,13 @@ type Object struct {
 	seen     uint64
 	further  []uint64 // seen, beyond the first 64 properties
 	unknown  *nameSet
+	hidden   []hiddenProperty
+}
+
+// hiddenProperty is a property that does not exist for the caller.
+type hiddenProperty struct {
+	at    int    // in Object.names
+	field string // of its Go type
 }
 
 // Object begins an object that may have the properties in names and no others. The first ones, as
@@ -46,6 +53,39 @@ func (r *Reader) Object(required int, names ...string) Object {
 		return Object{}
 	}
 	return Object{r: r, names: names, required: required, depth: len(r.at)}
+}
+
+// Guard hides a property from callers who may not see its field, which is the name of a rule in
+// access.Table.Fields. For them the property is an unknown one: an object that has it gets the same
+// problem, with the same work, as an object with a name that is not in the list. Call it before the
+// first Next.
+func (o *Object) Guard(property int, field string) {
+	if o.r != nil && o.r.choices != nil && slices.Contains(o.r.choices.Hidden, field) {
+		o.hidden = append(o.hidden, hiddenProperty{property, field})
+	}
+}
+
+// hides reports whether a property is hidden from the caller.
+func (o *Object) hides(i int) bool {
+	return slices.ContainsFunc(o.hidden, func(h hiddenProperty) bool { return h.at == i })
+}
+
+// known yields the names of the properties that exist for the caller.
+func (o *Object) known(yield func(string) bool) {
+	for i, name := range o.names {
+		if !o.hides(i) && !yield(name) {
+			return
+		}
+	}
+}
+
+// noteSent records, for the audit, that a document has a hidden property.
+func (o *Object) noteSent(name []byte) {
+	for _, h := range o.hidden {
+		if sent := &o.r.choices.Sent; o.names[h.at] == string(name) && !slices.Contains(*sent, h.field) {
+			*sent = append(*sent, h.field)
+		}
+	}
 }
 
 // Next advances to the next known property, whose value must be read next. At the end it reports
@@ -87,7 +127,8 @@ func (o *Object) Next() bool {
 			break
 		}
 		r.at = r.at[:o.depth]
-		r.reportMember(name, UnknownPropertyMessage(string(name), slices.Values(o.names)))
+		o.noteSent(name)
+		r.reportMember(name, UnknownPropertyMessage(string(name), o.known))
 	}
 	o.r = nil
 	return false
@@ -102,7 +143,7 @@ func (o *Object) find(name []byte) int {
 		}
 		i := o.next
 		o.next++
-		if o.names[i] == string(name) {
+		if o.names[i] == string(name) && !o.hides(i) {
 			return i
 		}
 	}
@@ -187,16 +228,22 @@ func (o *Object) end() {
 		return
 	}
 	for i, name := range o.names[:o.required] {
-		if !o.has(i) {
+		if !o.has(i) && !o.hides(i) {
 			o.r.reportMember([]byte(name), "is required")
 		}
 	}
 }
 
 // Choices narrow the enums of an object's own properties to the values that one caller may send.
-// Other values of the enum are refused like values that the enum does not have. A Choices is for
-// one document.
+// Other values of the enum are refused like values that the enum does not have. They also hide
+// properties, in all objects. A Choices is for one document.
 type Choices struct {
+	// Hidden are the fields that the caller may not see; see [Object.Guard].
+	Hidden []string
+	// Sent are those of Hidden that the document has, each once. They are for the audit, never for
+	// the caller.
+	Sent []string
+
 	Of []Choice
 	// Refused contains the refused values, and the defaults of absent properties. They are for the
 	// audit, never for the caller. Values that the enum does not have are included, so that both
@@ -221,7 +268,9 @@ type Refused struct {
 
 // Choose narrows the enums of the arguments and returns r. Call it before the first read.
 func (r *Reader) Choose(choices *Choices) *Reader {
-	r.choices = choices
+	if r.choices = choices; choices != nil {
+		choices.Sent = slices.Grow(choices.Sent, len(choices.Hidden)) // whatever the document has
+	}
 	return r
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Shape is the part of an output schema that [Shape.NormalizeNulls] needs: the places of arrays and
-// objects, and the places where null is valid.
+// Shape is the part of an output schema that [Shape.NormalizeNulls] and [Shape.Cut] need: the places
+// of arrays and objects, the places where null is valid, and the properties with a guarded field.
 //
 // encoding/json writes null for a nil slice, map or pointer. If the schema requires an array or an
 // object there, clients that validate refuse the result. NormalizeNulls writes the empty value
@@ -35,6 +35,9 @@ type Shape struct {
 	additional *Shape // of properties without a schema of their own; nil if unknown
 	items      *Shape
 	prefix     []*Shape
+
+	fields []string // of Go types, for a property that a rule guards
+	cut    *cutShape
 }
 
 // typeSet is a set of the types of JSON Schema without null. Integers are numbers.
@@ -85,6 +88,7 @@ type schemaNode struct {
 	AnyOf      []*schemaNode          `json:"anyOf"`
 	OneOf      []*schemaNode          `json:"oneOf"`
 	AllOf      []*schemaNode          `json:"allOf"`
+	Field      string                 `json:"x-mcpgen-field"`
 
 	never bool   // false
 	id    int    // from 1, in the order of their first use
@@ -110,7 +114,7 @@ func (n *schemaNode) UnmarshalJSON(raw []byte) error {
 func (n *schemaNode) refersOnly() bool {
 	return n.Ref != "" && n.Additional == nil && n.Items == nil &&
 		len(n.Type)+len(n.Enum)+len(n.Const)+len(n.Properties)+len(n.Required)+len(n.Prefix)+
-			len(n.AnyOf)+len(n.OneOf)+len(n.AllOf)+len(n.Patterns)+len(n.Header) == 0
+			len(n.AnyOf)+len(n.OneOf)+len(n.AllOf)+len(n.Patterns)+len(n.Header)+len(n.Field) == 0
 }
 
 // inside reports whether a schema has schemas of members or items.
@@ -142,7 +146,12 @@ func ParseShape(schema string) (*Shape, error) {
 	p := shapeParser{
 		root: json.RawMessage(schema), refs: map[string]*schemaNode{}, shapes: map[string]*Shape{},
 	}
-	return p.shape([]*schemaNode{p.parse(p.root)}), p.err
+	root := []*schemaNode{p.parse(p.root)}
+	s := p.shape(root)
+	if strings.Contains(schema, fieldKeyword) {
+		s.cut = p.cutShape(root)
+	}
+	return s, p.err
 }
 
 // shapeParser makes one Shape of each set of schemas that hold for the same value. The sets are
@@ -172,12 +181,7 @@ func (p *shapeParser) parse(raw json.RawMessage) *schemaNode {
 // shape returns the shape of a value for which all schemas of a list hold.
 func (p *shapeParser) shape(list []*schemaNode) *Shape {
 	list = slices.DeleteFunc(p.all(list), (*schemaNode).refersOnly)
-	var ids []int
-	for _, n := range list {
-		ids = append(ids, n.id)
-	}
-	slices.Sort(ids)
-	key := fmt.Sprint(ids)
+	key := keyOf(list)
 	if s, ok := p.shapes[key]; ok {
 		return s
 	}
@@ -245,11 +249,7 @@ func (p *shapeParser) all(list []*schemaNode) []*schemaNode {
 	}
 	add(list...)
 	for i := 0; i < len(all); i++ {
-		n := all[i]
-		if n.id == 0 {
-			p.nodes++
-			n.id = p.nodes
-		}
+		n := p.number(all[i])
 		if n.Ref != "" {
 			add(p.follow(n.Ref))
 		}
@@ -257,6 +257,25 @@ func (p *shapeParser) all(list []*schemaNode) []*schemaNode {
 		add(p.unionOf(n).only)
 	}
 	return all
+}
+
+// number numbers a schema at its first use.
+func (p *shapeParser) number(n *schemaNode) *schemaNode {
+	if n.id == 0 {
+		p.nodes++
+		n.id = p.nodes
+	}
+	return n
+}
+
+// keyOf returns a text that is equal for equal sets of schemas.
+func keyOf(list []*schemaNode) string {
+	ids := make([]int, len(list))
+	for i, n := range list {
+		ids[i] = n.id
+	}
+	slices.Sort(ids)
+	return fmt.Sprint(ids)
 }
 
 // flat returns a shape without the shapes of members and items. An empty schema, true and false do
@@ -277,6 +296,7 @@ func (p *shapeParser) flat(list []*schemaNode) *Shape {
 		s.bound = s.bound || len(n.Header) > 0
 		s.closed = s.closed || n.closed()
 		s.required = append(s.required, n.Required...)
+		s.fields = appendNew(s.fields, n.Field)
 	}
 	return s
 }

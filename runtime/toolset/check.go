@@ -7,9 +7,9 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/access"
 )
 
-// Check reports what does not fit together in one package: a tool, prompt or resource without a
-// rule or with the name of another one, a rule of none of them, a rule that the server cannot
-// enforce, and a missing server name. The error has a line for each problem, or is nil.
+// Check reports what does not fit together in one package: a tool, prompt, resource or guarded field
+// without a rule or with the name of another one, a rule of none of them, a rule that the server
+// cannot enforce, and a missing server name. The error has a line for each problem, or is nil.
 //
 // aware reports that the server enforces the permissions of its host. Without it, a rule that
 // requires only such a permission would admit nobody. The server calls Check.
@@ -19,8 +19,11 @@ func (g Generated) Check(aware bool) error {
 		args = append([]any{g.Package}, args...)
 		errs = append(errs, fmt.Errorf("package %s: "+format, args...))
 	}
+	guarded, schemaErrs := g.guardedFields()
+	errs = append(errs, schemaErrs...)
 	rules := map[access.Kind]map[string]*access.Rule{} // by name; a table may be large
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources,
+		access.Fields} {
 		rules[k] = map[string]*access.Rule{}
 		served := map[string]bool{}
 		table := g.Table.Of(k)
@@ -33,7 +36,7 @@ func (g Generated) Check(aware bool) error {
 					k, rule.Name(), rule.Permission, k)
 			}
 		}
-		for _, name := range g.names(k) {
+		for _, name := range g.names(k, guarded) {
 			if served[name] {
 				bad("%s %q is there twice: run go generate", k, name)
 			}
@@ -67,9 +70,12 @@ func (g Generated) Check(aware bool) error {
 }
 
 // names returns the names of a kind, or the URIs of resources, in the order of the description.
-func (g Generated) names(k access.Kind) []string {
+// guarded are those of fields.
+func (g Generated) names(k access.Kind, guarded []string) []string {
 	var names []string
 	switch k {
+	case access.Fields:
+		return guarded
 	case access.Tools:
 		for _, t := range g.Tools {
 			names = append(names, t.Name)

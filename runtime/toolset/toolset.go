@@ -20,10 +20,10 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
-// Contract8_RunGoGenerate names the version of this contract. Generated code refers to it. If the
+// Contract9_RunGoGenerate names the version of this contract. Generated code refers to it. If the
 // versions differ, the compiler reports the constant as undefined. Its name is the cure: run go
 // generate.
-const Contract8_RunGoGenerate = 8
+const Contract9_RunGoGenerate = 9
 
 // RunGoGenerate is in the compile guards of generated code. A guard compares a part of the source
 // with the type that mcpgen read. After a change of the source it does not compile, and the
@@ -164,6 +164,11 @@ type Tool struct {
 	// Output is the JSON Schema of the structured content, for clients. No result is checked by the
 	// schema. Empty for none.
 	Output string
+	// Guarded is the JSON Schema of the handler's result, if the result has guarded fields and Output
+	// is empty. No client gets it: the server leaves out fields by it. In Input, Output and Guarded, the
+	// schema of a property with a guarded field has the keyword x-mcpgen-field, whose value is the
+	// name of a rule in Table.Fields. Lists do not contain the keyword.
+	Guarded string
 	// Omits reports that structured content has only the properties of Output. The server leaves out
 	// all others from what the handler returns.
 	Omits       bool

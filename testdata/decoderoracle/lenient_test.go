@@ -164,7 +164,7 @@ func TestLenientIsStrictAfterCoercions(t *testing.T) {
 		for range *documents/4/len(cases) + 1 {
 			doc := d.document()
 			drawn++
-			got, counted := lenient.Coerce(slices.Clone(doc))
+			got, counted := lenient.Coerce(slices.Clone(doc), nil)
 			value, strict := c.decode(doc)
 			if strict == nil || decode.Scan(doc, decode.Limits{}) != nil {
 				if string(got) != string(doc) || counted != (decode.Coercions{}) {

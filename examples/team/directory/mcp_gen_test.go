@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:622a002399c0d5c1d5a815cdd50519dc",
-		Code:   "2:ab6b3b60ca5d584651f2f2bd0b801598",
+		Code:   "2:af0799bb8e4898dbc3735964a4b23e26",
 		Declarations: map[string][]string{
 			".": {
 				"Change", "Directory.AnnouncePromotion", "Directory.Card", "Directory.Create",

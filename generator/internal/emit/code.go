@@ -14,7 +14,7 @@ import (
 // code writes mcp_gen.go: what a reader looks for first stands first.
 func (p *plan) code() ([]byte, error) {
 	f := p.file
-	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract8_RunGoGenerate")
+	f.Const().Id("_").Op("=").Qual(toolsetPath, "Contract9_RunGoGenerate")
 	f.Line()
 	p.writeTools(f)
 	p.writeTokens(f)

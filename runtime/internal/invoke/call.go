@@ -119,7 +119,7 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	if c.tool.lenient != nil {
 		var done decode.Coercions
-		c.arguments, done = c.tool.lenient.Coerce(c.arguments)
+		c.arguments, done = c.tool.lenient.Coerce(c.arguments, nil)
 		c.coerced.Store(&done)
 	}
 	c.advice.Context = ctx

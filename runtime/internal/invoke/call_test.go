@@ -465,7 +465,7 @@ func TestBoundArgumentsAreNeverLenient(t *testing.T) {
 		t.Fatal(err)
 	}
 	const doc = `{"file":"a","mode":null,"region":"1","free":"a"}`
-	got, done := built.lenient.Coerce([]byte(doc))
+	got, done := built.lenient.Coerce([]byte(doc), nil)
 	if want := strings.Replace(doc, `"free":"a"`, `"free":["a"]`, 1); string(got) != want ||
 		done != (decode.Coercions{Lists: 1}) {
 		t.Errorf("%s, %+v, want %s", got, done, want)

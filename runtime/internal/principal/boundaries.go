@@ -491,6 +491,8 @@ func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rul
 	}
 	return func(k access.Kind, rule access.Rule) bool {
 		switch {
+		case k == access.Fields: // no item concerns them
+			return len(one.Items) > 0
 		case rule.Tool != "" && one.ReadOnly && !b.ReadOnly.Contains(rule.Tool):
 			return false
 		case k == access.Values:

@@ -15,7 +15,7 @@ import (
 	mcpToolset2 "github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = mcpToolset2.Contract8_RunGoGenerate
+const _ = mcpToolset2.Contract9_RunGoGenerate
 
 // The tools of this package.
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-const _ = toolset.Contract8_RunGoGenerate
+const _ = toolset.Contract9_RunGoGenerate
 
 // The tools of this package.
 const (
