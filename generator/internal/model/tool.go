@@ -155,6 +155,10 @@ type Value struct {
 	Access Access
 }
 
+// GuardKey is the keyword of a property with a rule of its own, in the schemas that the server
+// reads. Its value is the name of the rule. Clients do not get it.
+const GuardKey = "x-mcpgen-field"
+
 // Field is a struct field with a rule of its own by //mcp:field.
 type Field struct {
 	// Name has the import path, the type without type arguments and the field, as in

@@ -314,7 +314,7 @@ func (t *reading) guards(argument string) bool {
 		return false
 	}
 	p, ok := t.Input.Schema.Properties.Get(argument)
-	return ok && p.Extras[schema.GuardKey] != nil
+	return ok && p.Extras[model.GuardKey] != nil
 }
 
 // noFields reports guarded fields in the arguments of a prompt or a resource.
@@ -403,7 +403,7 @@ func (s *scanner) namesField(t model.Tool, f model.Field) {
 		{"its input at ", documentOf("", t.Input.Schema)}, {"its result at ",
 			documentOf("", cmp.Or(t.Output.Guarded, t.Output.Schema))},
 	} {
-		found := secrets.Texts(of.document, schema.GuardKey, f.Name)
+		found := secrets.Texts(of.document, model.GuardKey, f.Name)
 		names, visible = append(names, found.Hidden...), append(visible, found.Visible...)
 		for _, text := range found.Texts {
 			texts = append(texts, [2]string{of.name + text[0], text[1]})

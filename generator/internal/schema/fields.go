@@ -13,6 +13,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // field is a property of an object and the struct field it comes from.
@@ -396,10 +397,6 @@ func (p *pass) beyond(t types.Type, holds func(types.Type) bool, omitted bool) s
 	return find(t, 0)
 }
 
-// GuardKey is the keyword of a property with a rule of its own, and its value the name of the rule.
-// The server removes it from what clients read.
-const GuardKey = "x-mcpgen-field"
-
 func (w *Walker) guard(field *types.Var, in types.Type) string {
 	if w.Guard == nil {
 		return ""
@@ -453,7 +450,7 @@ func Fields(s *jsonschema.Schema) []string {
 			if s == nil {
 				continue
 			}
-			if name, ok := s.Extras[GuardKey].(string); ok {
+			if name, ok := s.Extras[model.GuardKey].(string); ok {
 				names[name] = true
 			}
 			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {

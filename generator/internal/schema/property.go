@@ -58,7 +58,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		if s.Extras == nil {
 			s.Extras = map[string]any{}
 		}
-		s.Extras[GuardKey] = name
+		s.Extras[model.GuardKey] = name
 		p.unchanged(f, tag, s, absent, required, at)
 	}
 	p.places[s] = at
