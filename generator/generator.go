@@ -174,7 +174,7 @@ func generated(program *load.Program, s *model.Service, keep bool) (files []emit
 	for _, t := range s.Served() {
 		if !keep {
 			t.Input.Schema, t.Input.Codec, t.Input.Written = nil, nil, ""
-			t.Output.Schema, t.Output.Written = nil, ""
+			t.Output.Schema, t.Output.Guarded, t.Output.Written = nil, nil, ""
 		}
 	}
 	return slices.DeleteFunc(files, writefiles.Unchanged), nil

@@ -285,16 +285,23 @@ func (r *sourceReader) readFile() {
 		r.add("package", prose(file.Doc))
 	}
 	for _, group := range file.Comments {
-		parts := []string{"directives", r.owners[group]}
-		for _, line := range group.List {
-			if strings.HasPrefix(line.Text, "//mcp:") {
-				parts = append(parts, strings.TrimRight(line.Text, " \t"))
-			}
-		}
-		if len(parts) > 2 {
-			r.add(parts...)
+		if lines := directives(group); len(lines) > 0 {
+			r.add(append([]string{"directives", r.owners[group]}, lines...)...)
 		}
 	}
+}
+
+// directives returns the directives in a comment, one a line.
+func directives(group *ast.CommentGroup) (lines []string) {
+	if group == nil {
+		return nil
+	}
+	for _, line := range group.List {
+		if strings.HasPrefix(line.Text, "//mcp:") {
+			lines = append(lines, strings.TrimRight(line.Text, " \t"))
+		}
+	}
+	return lines
 }
 
 // readFunc reads a func, a method or a method of an interface.
@@ -319,6 +326,7 @@ func fieldComments(typ ast.Node) (comments []string) {
 	ast.Inspect(typ, func(n ast.Node) bool {
 		if field, ok := n.(*ast.Field); ok {
 			comments = append(comments, prose(field.Doc), prose(field.Comment))
+			comments = append(comments, directives(field.Doc)...)
 		}
 		return true
 	})

@@ -71,6 +71,7 @@ type (
 	// Parcel is one thing to send.
 	Parcel struct {
 		// ID names it.
+		//mcp:field authenticated
 		ID     string   ` + "`json:\"id\"`" + `
 		Status Status // where it is
 		Box    struct {
@@ -124,6 +125,7 @@ package kinds
 
 // Mass is a weight.
 type Mass struct {
+	//mcp:field authenticated
 	Grams int // whole ones
 }
 
@@ -197,6 +199,9 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 		{"description of a field", "ID names it", "ID numbers it"},
 		{"line comment of a field", "// where it is", "// where it was"},
 		{"comment of a nested field", "/* in cm */", "/* in mm */"},
+		{"rule of a field", "//mcp:field authenticated", "//mcp:field minrole=Clerk"},
+		{"rule of another field", "\t\t//mcp:field authenticated\n\t\tID     string   `json:\"id\"`\n",
+			"\t\tID     string   `json:\"id\"`\n\t\t//mcp:field authenticated\n"},
 		{"field tag", `json:\"id\"`, ""},
 		{"type of a field", "Edge int", "Edge int64"},
 		{"description of an enum", "Status is where a parcel is", "Status is a state"},
@@ -250,12 +255,14 @@ func TestWhatMcpgenReadsCounts(t *testing.T) {
 			}
 		})
 	}
-	t.Run("field of another package", func(t *testing.T) {
-		if hash(t, map[string]string{"desk.go": desk, "kinds/kinds.go": replace(t, kinds,
-			"whole ones", "rounded")}) == want {
-			t.Error("the change does not show")
-		}
-	})
+	for _, change := range [][2]string{{"whole ones", "rounded"}, {"authenticated", "scopes=weigh"}} {
+		t.Run("field of another package", func(t *testing.T) {
+			if hash(t, map[string]string{"desk.go": desk, "kinds/kinds.go": replace(t, kinds,
+				change[0], change[1])}) == want {
+				t.Error("the change does not show")
+			}
+		})
+	}
 }
 
 func TestWhatMcpgenDoesNotReadDoesNotCount(t *testing.T) {

@@ -77,6 +77,7 @@ func (c *coder) field(
 	if err != nil {
 		return err
 	}
+	f.Guard, _ = s.Extras[model.GuardKey].(string)
 	f.NullAbsent = c.walker.NullOptional && !f.Required && f.Codec.Nullable
 	object.Fields = append(object.Fields, f)
 	return nil

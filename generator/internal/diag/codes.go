@@ -62,6 +62,7 @@ const (
 	ProviderSchema     Code = "MCP050"
 	CannotAsk          Code = "MCP051"
 	ShownValue         Code = "MCP052"
+	GuardedField       Code = "MCP053"
 )
 
 // Explanation explains one code.

@@ -666,4 +666,28 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 			"a type of its own without the value there, or give the other tool, prompt or resource a " +
 			"rule as strict. Remove the value from texts.",
 	},
+	GuardedField: {
+		Title: "rule of a field that cannot guard it",
+		Cause: "A //mcp:field restricts a struct field, and the server leaves the field out for callers " +
+			"below the rule. That is possible only where the server reads arguments and results by the Go " +
+			"type. It is not possible with a schema by hand, within a type with a JSON or text method, " +
+			"with a type by go-sdk's shape, in a struct without a name, in the arguments of a prompt or a " +
+			"resource, or for an argument with //mcp:rule, //mcp:allow or an HTTP header.\n\n" +
+			"A caller who does not see an argument cannot send it. So a guarded argument may be absent, " +
+			"which means unchanged: it is a pointer or a toolset.Optional with omitempty, has no default, " +
+			"and is in no group.\n\n" +
+			"The code also reports rules without an effect, and texts with the name of the field in " +
+			"backquotes. A rule on a field that no tool of the package has is a warning: tools of other " +
+			"packages may have the type.",
+		Example: `type Person struct {
+	Name string ` + "`json:\"name\"`" + `
+	//mcp:field minrole=Manager
+	Salary int ` + "`json:\"salary\"`" + `
+}
+
+//mcp:tool minrole=Member
+func Update(ctx context.Context, person Person) error`,
+		Cure: "Write *int and omitempty, and keep the stored salary if it is nil. For other causes, " +
+			"remove what the message names, or use a type without the field in this tool.",
+	},
 }

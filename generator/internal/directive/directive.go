@@ -28,7 +28,7 @@ type Directive struct {
 	Name    string
 	Spec    Spec  // zero when the name is unknown
 	Span          // from the comment's first slash to the end of its last argument
-	Subject Value // the word of a Named directive, the argument of a Valued one
+	Subject Value // the word of a Named or Qualified directive, the argument of a Valued one
 	// Chain is the words of a Chain directive, as written, and the values of a Valued one. Of an
 	// Included one it is the scope and then those that it includes. It is empty for a bare directive.
 	Chain []Value

@@ -21,6 +21,8 @@ func (s Spec) Synopsis() string {
 		b.WriteString(" KIND={ARGUMENT}[:PATTERN] …")
 	case Valued:
 		b.WriteString(" ARGUMENT=VALUE,…")
+	case Qualified:
+		b.WriteString(" [PACKAGE.TYPE.FIELD]")
 	}
 	for _, k := range s.Keys {
 		if k.Must {

@@ -60,7 +60,7 @@ func Misses(comment string) []Miss {
 }
 
 // protocol are the directives with the names of the protocol's own nouns, as in "mcp server".
-var protocol = []string{"server", "tool", "prompt", "resource", "type"}
+var protocol = []string{"server", "tool", "prompt", "resource", "type", "field"}
 
 // missIn judges one line. tight reports that no space follows the comment's slashes.
 func missIn(line string, tight bool) (Miss, bool) {
@@ -257,7 +257,8 @@ func (s *Spec) argues(text string, exact bool) bool {
 		m := assignment.FindStringSubmatch(text)
 		return m != nil &&
 			(exact || slices.Contains(kinds, m[1]) || strings.HasPrefix(text[len(m[0]):], "{"))
-	case s.Form == Named && len(words) > 0:
+	case s.Form == Named && len(words) > 0,
+		s.Form == Qualified && len(words) > 1 && strings.Contains(words[0], "."):
 		words = words[1:]
 	case s.Form == Valued:
 		if len(words) == 0 || !strings.ContainsAny(words[0], "=＝") || exact {

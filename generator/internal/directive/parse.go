@@ -120,6 +120,12 @@ func (l *lexer) args() {
 			}
 			l.unnamed(w.end)
 		}
+		if first && l.d.Spec.Form == Qualified && !w.assigned && strings.Contains(w.key, ".") {
+			first = false
+			l.d.Subject = l.value(part{text: w.key, start: w.start, end: w.end})
+			continue
+		}
+		first = false
 		l.arg(w)
 	}
 }
@@ -148,6 +154,10 @@ func (l *lexer) arg(w word) {
 		case spec.Form == Bare:
 			fix = "write //mcp:" + spec.Name + " alone"
 		case spec.Form == Valued && l.beyondValues(w):
+			return
+		case spec.Form == Qualified && w.key == "public":
+			l.problem(diag.Contradiction, w.start, w.end, "remove the directive, or write a rule",
+				"public in the rule of a field has no effect, because the rule of the tool also applies")
 			return
 		default:
 			if owner := owners(w.key); owner != "" {
@@ -230,6 +240,7 @@ func owners(key string) string {
 // an effect: its package is served.
 var bare = map[string]struct{ message, fix string }{
 	"default": {"has no access rule and no output=", "write one of them"},
+	"field":   {"has no access rule", "write the rule"},
 	"limit":   {"limits nothing", "write a limit"},
 	"param":   {"describes nothing", "write a property of the parameter"},
 	"rule":    {"has no access rule", "write the rule"},

@@ -17,14 +17,15 @@ const (
 	ConstBlock
 	Func            // a func or a method
 	InterfaceMethod // a method in an interface type
-	Elsewhere       // a var, an import, a field: no directive is allowed there
+	StructField     // a field of a struct
+	Elsewhere       // a var or an import: no directive is allowed there
 )
 
 // String is the name of the place in messages.
 func (p Place) String() string {
 	return [...]string{
 		"the package doc", "a type", "a const block", "a func or method", "an interface method",
-		"this declaration",
+		"a struct field", "this declaration",
 	}[p]
 }
 
@@ -66,13 +67,14 @@ type Form int
 
 // The forms.
 const (
-	Keys     Form = iota // nothing: flags and key=value alone
-	Named                // one bare word, then keys
-	Chain                // words apart by <, or nothing at all; no keys
-	Bindings             // KIND={argument}[:PATTERN], once or several times; no keys
-	Valued               // ARGUMENT=VALUES, then keys
-	Bare                 // nothing at all
-	Included             // a scope, >, and scopes apart by commas; no keys
+	Keys      Form = iota // nothing: flags and key=value alone
+	Named                 // one bare word, then keys
+	Chain                 // words apart by <, or nothing at all; no keys
+	Bindings              // KIND={argument}[:PATTERN], once or several times; no keys
+	Valued                // ARGUMENT=VALUES, then keys
+	Bare                  // nothing at all
+	Included              // a scope, >, and scopes apart by commas; no keys
+	Qualified             // PACKAGE.TYPE.FIELD in the package doc, and nothing on a field; then keys
 )
 
 // Spec is the grammar of one directive. Parsing, `mcpgen explain DIRECTIVE` and the table in the
@@ -417,6 +419,18 @@ var specs = []Spec{
 			{Name: "anyscope", Kind: Labels, Purpose: "callers whose token has one of these scopes"},
 		},
 		Example: `//mcp:rule action=delete,purge minrole=Admin`,
+	},
+	{
+		Name: "field",
+		Purpose: "restricts a struct field, in addition to the access rule of each tool whose " +
+			"arguments or results have its type. For a caller without the rule the field does not " +
+			"exist: schemas and results lack it, and in arguments it is an unknown property. " +
+			"An argument is a pointer or a toolset.Optional with omitempty, so that an absent field " +
+			"stays unchanged. In the package doc, the name of a field of another module comes " +
+			"first: the package name or import path, the type and the field, separated by dots",
+		Places: []Place{StructField, PackageDoc}, Form: Qualified, Repeat: true,
+		Keys:    access[1:],
+		Example: `//mcp:field minrole=Manager`,
 	},
 	{
 		Name: "worker",

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // writeArguments writes the table of a tool's arguments.
@@ -21,9 +23,18 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		if header, ok := p.Extras["x-mcp-header"].(string); ok {
 			description = strings.TrimSpace(description + " Header: " + code("Mcp-Param-"+header) + ".")
 		}
+		description = guardedWords(description, p)
 		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)),
 			map[bool]string{true: "yes", false: "no"}[required], pad(cell(prose(oneLine(description)))))
 	})
+}
+
+// guardedWords adds to the description of a property that it has a rule of its own.
+func guardedWords(description string, p *jsonschema.Schema) string {
+	if name, ok := p.Extras[model.GuardKey].(string); ok {
+		description += " Only for callers with the field " + code(name) + "."
+	}
+	return strings.TrimSpace(description)
 }
 
 // each yields the properties of an object, and after each the properties within it: the fields of

@@ -20,7 +20,7 @@ func Docs(s model.Service, present []byte) ([]byte, error) { return merge(presen
 func body(s model.Service) string {
 	var b strings.Builder
 	all := entriesOf(s)
-	for _, kind := range []string{"tool", "prompt", "resource"} {
+	for _, kind := range []string{"tool", "prompt", "resource", "field"} {
 		entries := slices.DeleteFunc(slices.Clone(all), func(e entry) bool { return e.Kind != kind })
 		if len(entries) == 0 && (kind != "tool" || len(all) > 0) {
 			continue
@@ -45,6 +45,9 @@ func body(s model.Service) string {
 		}
 		if kind == "tool" {
 			writeCatalogs(&b, s)
+		}
+		if kind == "field" {
+			b.WriteString("\nFor other callers, a field does not exist in arguments and results.\n")
 		}
 		for _, e := range entries {
 			e.write(&b)
@@ -121,7 +124,7 @@ func codes(texts []string) []string {
 	return list
 }
 
-// entry is what the documents say of a tool, prompt or resource.
+// entry is what the documents say of a tool, prompt, resource or field.
 type entry struct {
 	model.Served
 	facts words    // the access rule first
@@ -150,6 +153,7 @@ func entriesOf(s model.Service) (list []entry) {
 		}
 		e.facts.add(true, "Access: "+accessWords(*t.Tool, nil))
 		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
+		fields := slices.Sorted(slices.Values(slices.Concat(t.Input.Fields, t.Output.Fields)))
 		for _, v := range t.Ruled() {
 			base := t.Access.MinRole // needed as well, unless the value's roles imply them
 			if order.Implies(order.Resolve(v.Access.MinRole), order.Resolve(base)) {
@@ -158,6 +162,7 @@ func entriesOf(s model.Service) (list []entry) {
 			e.facts.add(true, "Value "+code(v.Name())+": "+
 				accessWords(model.Tool{Access: v.Access}, base))
 		}
+		e.facts.list("Fields with rules of their own: %s.", codes(slices.Compact(fields)))
 		hints := hintWords(t.Hints)
 		e.facts.add(hints != "", "Hints: "+hints+".")
 		e.facts.add(stated, factWords(*t.Tool))
@@ -199,6 +204,13 @@ func entriesOf(s model.Service) (list []entry) {
 		} else if len(completed) > 0 {
 			e.notes = append(e.notes, "Completed as they are written: "+sentenceList(completed)+".")
 		}
+		list = append(list, e)
+	}
+	for _, f := range s.Fields {
+		e := entry{Served: model.Served{Tool: &model.Tool{}, Kind: "field", ID: f.Name}}
+		e.facts.add(true, "Access: "+accessWords(model.Tool{Access: f.Access}, nil)+
+			" The rule of the tool holds too.")
+		e.facts.list("Tools: %s.", codes(f.Tools))
 		list = append(list, e)
 	}
 	return list

@@ -18,8 +18,8 @@ type ListReport struct {
 	Items   []ListItem `json:"items"`
 }
 
-// ListItem is a tool, prompt, resource or completion, an ignored handler, or a package with
-// unannotated=ignore.
+// ListItem is a tool, prompt, resource or completion, a field with a rule of its own, an ignored
+// handler, or a package with unannotated=ignore.
 type ListItem struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name,omitempty"`
@@ -35,6 +35,7 @@ type ListItem struct {
 	Values   []ListValue `json:"values,omitempty"`
 	Isolate  string      `json:"isolate,omitempty"`
 	Catalogs []string    `json:"catalogs,omitempty"`
+	Tools    []string    `json:"tools,omitempty"` // that have a field
 	// Validator is the reason why the schema validator decodes the arguments.
 	Validator string `json:"validator,omitempty"`
 }
@@ -68,6 +69,10 @@ func List(services []model.Service, relative func(string) string) ListReport {
 		for _, c := range s.Completions {
 			add(ListItem{Kind: "completion", Name: c.Ref, Argument: c.Argument,
 				Handler: c.Handler.String()}, c.Handler.Pos)
+		}
+		for _, f := range s.Fields {
+			add(ListItem{Kind: "field", Name: f.Name, Access: rule(model.Tool{Access: f.Access}),
+				Tools: f.Tools}, f.Pos)
 		}
 		for _, i := range s.Ignored {
 			add(ListItem{Kind: "ignored", Reason: i.Reason, Handler: i.Handler}, i.Pos)
@@ -103,6 +108,7 @@ func (i ListItem) String() string {
 	for _, v := range i.Values {
 		notes = append(notes, v.Value+" "+v.Access)
 	}
+	notes.add(len(i.Tools) > 0, "in "+strings.Join(i.Tools, ", "))
 	notes.add(i.Isolate != "", "isolate="+i.Isolate)
 	notes.add(len(i.Catalogs) > 0, "catalog="+directive.Listed(i.Catalogs))
 	notes.add(i.Validator != "", "decoded by the schema validator: "+i.Validator)

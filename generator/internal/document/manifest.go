@@ -29,7 +29,10 @@ type manifest struct {
 	Tools     []manifestTool     `json:"tools"`     // by name
 	Prompts   []manifestPrompt   `json:"prompts"`   // by name
 	Resources []manifestResource `json:"resources"` // by URI
-	Ignored   []manifestIgnored  `json:"ignored"`   // by handler
+	// Fields are those with rules of their own, by name. In the contracts of tools, the keyword
+	// x-mcpgen-field has the name of the field of a property. Clients do not get the keyword.
+	Fields  []manifestField   `json:"fields,omitempty"`
+	Ignored []manifestIgnored `json:"ignored"` // by handler
 	// Types are those of //mcp:type, by name: their schemas as written.
 	Types map[string]string `json:"types,omitempty"`
 }
@@ -158,6 +161,13 @@ type manifestValue struct {
 	Access   manifestAccess `json:"access"`   // the rule
 }
 
+type manifestField struct {
+	// Field has the import path, the type without type arguments, and the Go field.
+	Field  string         `json:"field"`
+	Access manifestAccess `json:"access"` // the rule, which holds in addition to those of the tools
+	Tools  []string       `json:"tools"`  // whose arguments or results have the field, by name
+}
+
 type manifestHints struct {
 	ReadOnly    *bool `json:"readOnly,omitempty"`    // changes nothing
 	Destructive *bool `json:"destructive,omitempty"` // may destroy what was there
@@ -226,6 +236,9 @@ func Manifest(s model.Service) ([]byte, error) {
 			Limits: limitsOf(r.Limits), Variables: argumentsOf(r.Variables),
 			Elicits: r.Elicits,
 		})
+	}
+	for _, f := range s.Fields {
+		m.Fields = append(m.Fields, manifestField{f.Name, accessOf(f.Access), f.Tools})
 	}
 	for _, t := range s.Types {
 		if m.Types == nil {

@@ -21,8 +21,8 @@ type matrix struct {
 }
 
 type matrixRow struct {
-	kind string     // "tool", "prompt" or "resource"
-	id   string     // the name of the tool or prompt, or the URI of the resource
+	kind string     // "tool", "prompt", "resource" or "field"
+	id   string     // the name of the tool, prompt or field, or the URI of the resource
 	tool string     // its name, or the URI; a value with a rule has its argument and itself behind it
 	may  []bool     // by caller, as far as roles decide
 	also words      // what the caller needs besides, in words; code in backquotes
@@ -92,8 +92,35 @@ func matrixWithin(s model.Service, client *Client) matrix {
 			}
 		}
 	}
+	for _, f := range s.Fields {
+		if row := m.field(s, f); row.may != nil && m.shows(row) {
+			m.rows = append(m.rows, row)
+		}
+	}
 	m.narrow()
 	return m
+}
+
+// field is the row of a field: the callers who meet its rule and may use a tool that has it. The
+// row of a client without such a tool is empty.
+func (m matrix) field(s model.Service, f model.Field) matrixRow {
+	var tools []model.Served
+	var rules []model.Value // for the roles of the tools
+	for _, tool := range s.Served() {
+		if tool.Kind == "tool" && slices.Contains(f.Tools, tool.ID) && m.within.has(tool) {
+			tools = append(tools, tool)
+			rules = append(rules, model.Value{Access: tool.Access})
+		}
+	}
+	if len(tools) == 0 {
+		return matrixRow{}
+	}
+	of := model.Served{Tool: &model.Tool{Access: f.Access}, Kind: "field", ID: f.Name}
+	return m.row(of, "", f.Access, rules, func(c caller) bool {
+		return m.lets(f.Access, c) && slices.ContainsFunc(tools, func(tool model.Served) bool {
+			return m.lets(tool.Access, c) && m.letsSomeValue(tool, c)
+		})
+	})
 }
 
 // caller is a kind of caller: an anonymous one, or one with the rights of roles.
@@ -277,9 +304,9 @@ type PackageMatrix struct {
 	Catalogs []MatrixCatalog `json:"catalogs,omitempty"`
 }
 
-// MatrixRow is a tool, prompt or resource, or a value with a rule of its own.
+// MatrixRow is a tool, prompt or resource, or a value or a field with a rule of its own.
 type MatrixRow struct {
-	Kind string `json:"kind"` // "tool", "prompt" or "resource"
+	Kind string `json:"kind"` // "tool", "prompt", "resource" or "field"
 	// Name is the name or URI. For a value, argument=value follows.
 	Name    string   `json:"name"`
 	Callers []string `json:"callers"` // those who may use it

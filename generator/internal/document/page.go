@@ -65,7 +65,7 @@ type pageRow struct {
 	Proven  string
 }
 
-// pageSection describes a tool, prompt or resource.
+// pageSection describes a tool, prompt, resource or field.
 type pageSection struct {
 	ID, Callers, Kind, Name, Title, Description string
 
@@ -182,7 +182,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 			each(e.Input.Schema, func(name string, required bool, of *jsonschema.Schema) {
 				a := pageArgument{
 					Name: name, Type: spans(typeWords(of)), Required: required,
-					Description: strings.TrimSpace(of.Description),
+					Description: guardedWords(of.Description, of),
 				}
 				if of.Default != nil {
 					a.Default = spans(value(of.Default))

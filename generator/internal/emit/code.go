@@ -152,13 +152,14 @@ func icons(of []model.Icon) *jen.Statement {
 // tool writes one element of Tools.
 func (p *plan) tool(tool model.Tool) *jen.Statement {
 	strict := tool.Input.Uncoded != "" || tool.Lenient != nil && !*tool.Lenient
-	output := p.schemas.outputs[tool.Name]
+	output, guarded := p.schemas.outputs[tool.Name], p.schemas.guarded[tool.Name]
 	return rows(append([]jen.Code{
 		row("Name", jen.Id(tool.Const)),
 		text("Title", tool.Title),
 		text("Description", tool.Description),
 		row("Input", jen.Id(p.schemas.inputs[tool.Name])),
 		when(output != "", "Output", jen.Id(output)),
+		when(guarded != "", "Guarded", jen.Id(guarded)),
 		whenTrue("Omits", len(tool.Omits) > 0),
 		when(tool.Hints != (model.Hints{}), "Annotations", annotations(tool.Hints)),
 		icons(tool.Icons),

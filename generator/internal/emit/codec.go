@@ -53,6 +53,11 @@ func (d *decoders) writeObject(f file, o model.Object) {
 		g.Add(object)
 		d.writeGroups(g, "OneOf", o.OneOf)
 		d.writeGroups(g, "AnyOf", o.AnyOf)
+		for i, field := range fields {
+			if field.Guard != "" {
+				g.Id(d.locals.o).Dot("Guard").Call(jen.Lit(i), jen.Lit(field.Guard))
+			}
+		}
 		g.For(next).Block(
 			jen.Switch(jen.Id(d.locals.o).Dot("Property")).BlockFunc(func(g *jen.Group) {
 				for i, field := range fields {

@@ -72,11 +72,11 @@ func (d *decoders) add(tool model.Tool, schema string) {
 	d.of[tool.Name] = next
 }
 
-// call decodes a tool's arguments. choices are the values that the caller may send; nil in the
-// process of an isolated call, where the server has decoded the same arguments before.
+// call decodes a tool's arguments. choices are the values and fields that the caller may send; nil
+// in the process of an isolated call, where the server has decoded the same arguments before.
 func (d *decoders) call(tool model.Tool, arguments, choices jen.Code) *jen.Statement {
 	if read := d.reads(tool); read != "" {
-		if len(tool.Values) > 0 && choices != nil {
+		if len(tool.Values)+len(tool.Input.Fields) > 0 && choices != nil {
 			return jen.Qual(decodePath, "ArgumentsOf").Call(arguments, choices, jen.Id(read))
 		}
 		return jen.Qual(decodePath, "Arguments").Call(arguments, jen.Id(read))

@@ -66,7 +66,8 @@ func newPlan(s model.Service) (*plan, error) {
 	}) {
 		p.timeout = model.DefaultTimeout
 	}
-	p.schemas = &schemas{names: n, inputs: map[string]string{}, outputs: map[string]string{}}
+	p.schemas = &schemas{names: n, inputs: map[string]string{}, outputs: map[string]string{},
+		guarded: map[string]string{}}
 	p.decoders = newDecoders(n, s.Objects)
 	return p, p.nameTypes()
 }

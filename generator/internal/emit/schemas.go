@@ -24,6 +24,7 @@ type schemas struct {
 	constants []schemaConstant
 	inputs    map[string]string // constant by tool name
 	outputs   map[string]string // empty for a tool without an output schema
+	guarded   map[string]string // of results with guarded fields that have no output schema
 }
 
 type schemaConstant struct {
@@ -54,12 +55,17 @@ func inputBase(tool model.Tool) string {
 	return tool.Input.Name
 }
 
-// output names the schema of a tool's structured content, if it has one.
+// output names the schema of a tool's structured content, or that of a result with guarded fields,
+// if it has one.
 func (s *schemas) output(tool model.Tool) error {
-	if tool.Output.Kind == model.NoOutput || tool.Output.Schema == nil && tool.Output.Written == "" {
+	of, schema := s.outputs, tool.Output.Schema
+	if tool.Output.Guarded != nil {
+		of, schema = s.guarded, tool.Output.Guarded
+	}
+	if tool.Output.Kind == model.NoOutput || schema == nil && tool.Output.Written == "" {
 		return nil
 	}
-	text, err := textOf(tool.Output.Written, tool.Output.Schema)
+	text, err := textOf(tool.Output.Written, schema)
 	if err != nil {
 		return fmt.Errorf("output schema of tool %s: %w", tool.Name, err)
 	}
@@ -68,7 +74,7 @@ func (s *schemas) output(tool model.Tool) error {
 	if slices.ContainsFunc(s.constants, func(c schemaConstant) bool { return c.base == base }) {
 		name = base + "ResultSchema"
 	}
-	s.outputs[tool.Name] = s.constant(base, name, text)
+	of[tool.Name] = s.constant(base, name, text)
 	return nil
 }
 

@@ -22,6 +22,10 @@ func (p *plan) table() *jen.Statement {
 				row("Argument", jen.Lit(v.Argument)), row("Value", jen.Lit(v.Value))))
 		}
 	}
+	for _, f := range p.Fields {
+		rules["field"] = append(rules["field"],
+			p.rule(model.Tool{Access: f.Access}, row("Field", jen.Lit(f.Name))))
+	}
 	list := func(field, kind string, always bool) *jen.Statement {
 		return when(always || len(rules[kind]) > 0, field,
 			jen.Index().Qual(accessPath, "Rule").Add(rows(rules[kind]...)))
@@ -31,7 +35,7 @@ func (p *plan) table() *jen.Statement {
 		when(len(p.Scopes.Lines) > 0, "Scopes", lists(p.Scopes.Lines)),
 		list("Rules", "tool", len(p.Prompts)+len(p.Resources) == 0),
 		list("Prompts", "prompt", false), list("Resources", "resource", false),
-		list("Values", "value", false)))
+		list("Values", "value", false), list("Fields", "field", false)))
 }
 
 // rule writes one row of the table, which begins with fields. What is not set is not written.

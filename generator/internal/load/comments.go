@@ -25,9 +25,25 @@ func text(group *ast.CommentGroup) string { return strings.TrimSpace(group.Text(
 // Comment is the comment that describes a type or a struct field, or nil. Export data has neither
 // comments nor columns: Comment parses the file of the object, and finds the object there by line
 // and name. A file is parsed once.
-func (p *Program) Comment(of types.Object) *ast.CommentGroup {
+func (p *Program) Comment(of types.Object) *ast.CommentGroup { return p.remarks(of).text }
+
+// FieldSource is the doc comment of a struct field with its directives, or nil, and the package-level
+// type that the field is written in, or "".
+func (p *Program) FieldSource(field *types.Var) (doc *ast.CommentGroup, within string) {
+	r := p.remarks(field)
+	return r.doc, r.within
+}
+
+// remarks are the comments of a type or a struct field, and the package-level type around it.
+type remarks struct {
+	text   *ast.CommentGroup // that describes it
+	doc    *ast.CommentGroup // before a field
+	within string
+}
+
+func (p *Program) remarks(of types.Object) remarks {
 	if of == nil || of.Pkg() == nil || !of.Pos().IsValid() {
-		return nil
+		return remarks{}
 	}
 	at := p.Fset.PositionFor(of.Pos(), false)
 	file := sourceFile{of.Pkg().Path(), at.Filename}
@@ -35,7 +51,7 @@ func (p *Program) Comment(of types.Object) *ast.CommentGroup {
 	if !known {
 		index = p.index(file)
 		if p.comments == nil {
-			p.comments = map[sourceFile]map[site]*ast.CommentGroup{}
+			p.comments = map[sourceFile]map[site]remarks{}
 		}
 		p.comments[file] = index
 	}
@@ -100,8 +116,9 @@ func (p *Program) syntax(file sourceFile) *ast.File {
 }
 
 // index finds the comments of a file's types and fields.
-func (p *Program) index(file sourceFile) map[site]*ast.CommentGroup {
-	index := map[site]*ast.CommentGroup{}
+func (p *Program) index(file sourceFile) map[site]remarks {
+	index := map[site]remarks{}
+	within := ""
 	syntax := p.syntax(file)
 	if syntax == nil {
 		return index
@@ -118,9 +135,13 @@ func (p *Program) index(file sourceFile) map[site]*ast.CommentGroup {
 					if doc == nil && !n.Lparen.IsValid() {
 						doc = n.Doc
 					}
-					index[site{line(t.Name.Pos()), t.Name.Name, false}] = doc
+					index[site{line(t.Name.Pos()), t.Name.Name, false}] = remarks{text: doc}
 				}
 			}
+		case *ast.FuncDecl, *ast.ValueSpec:
+			within = ""
+		case *ast.TypeSpec:
+			within = n.Name.Name
 		case *ast.StructType:
 			for _, f := range n.Fields.List {
 				comment := f.Doc
@@ -133,7 +154,7 @@ func (p *Program) index(file sourceFile) map[site]*ast.CommentGroup {
 					names = []*ast.Ident{embedded(f.Type)}
 				}
 				for _, id := range names {
-					index[site{line(id.Pos()), id.Name, true}] = comment
+					index[site{line(id.Pos()), id.Name, true}] = remarks{comment, f.Doc, within}
 				}
 			}
 		}

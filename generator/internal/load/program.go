@@ -45,7 +45,7 @@ type Program struct {
 	dependencies map[string]*packages.Package
 	overlay      map[string][]byte // see Options
 	// comments are those of the types and fields of a file, read on first use.
-	comments map[sourceFile]map[site]*ast.CommentGroup
+	comments map[sourceFile]map[site]remarks
 }
 
 // Package is one package read from source.
@@ -181,7 +181,7 @@ func (p *Program) Release(pkg *Package) {
 	}
 	pkg.Types, pkg.Info = nil, nil
 	delete(p.types, pkg.Path)
-	maps.DeleteFunc(p.comments, func(f sourceFile, _ map[site]*ast.CommentGroup) bool {
+	maps.DeleteFunc(p.comments, func(f sourceFile, _ map[site]remarks) bool {
 		return f.pkg == pkg.Path
 	})
 }

@@ -72,6 +72,7 @@ type ObjectField struct {
 	Default string
 	// NullAbsent is whether null means the same as an absent property, also if it has a default.
 	NullAbsent bool
+	Guard      string // the name of its own rule; empty for none
 	Codec      Codec
 }
 

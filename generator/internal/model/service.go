@@ -25,6 +25,7 @@ type Service struct {
 	Prompts     []Prompt       // by name
 	Resources   []Resource     // by URI
 	Completions []Completion   // by handler
+	Fields      []Field        // by name
 	Ignored     []Ignored      // by handler
 	Types       []DeclaredType // by name
 	Objects     []Object       // by name: the structs that inputs hold, for codecs

@@ -155,6 +155,21 @@ type Value struct {
 	Access Access
 }
 
+// GuardKey is the keyword of a property with a rule of its own, in the schemas that the server
+// reads. Its value is the name of the rule. Clients do not get it.
+const GuardKey = "x-mcpgen-field"
+
+// Field is a struct field with a rule of its own by //mcp:field.
+type Field struct {
+	// Name has the import path, the type without type arguments and the field, as in
+	// "example.com/directory.Person.Salary". The type is the one that tools reach: a type that is
+	// defined by another one has a rule of its own.
+	Name   string
+	Access Access   // in addition to the rule of each tool
+	Tools  []string // those whose arguments or results have the field, sorted
+	Pos    Position // of the directive, which may be in another package
+}
+
 // Name is the value with its argument, as in action=delete.
 func (v Value) Name() string { return v.Argument + "=" + v.Value }
 
@@ -225,6 +240,8 @@ type Input struct {
 	// Beside it Schema is for documentation alone, and nil where jsonschema.Schema cannot hold it.
 	Written string
 	File    string // that of Written, relative to the package with slashes
+	// Fields are the names of the fields within that have rules of their own, sorted.
+	Fields []string
 }
 
 // Param is one plain parameter.
@@ -266,7 +283,10 @@ type Output struct {
 	Outside Expr
 	Name    string             // unexported base of generated identifiers, one per type
 	Schema  *jsonschema.Schema // nil for any
-	// Written and File are as in Input.
+	// Written, File and Fields are as in Input.
 	Written, File string
-	MIMEType      string // of a BytesOutput
+	Fields        []string
+	// Guarded is the schema of a result with such fields that clients get no schema of.
+	Guarded  *jsonschema.Schema
+	MIMEType string // of a BytesOutput
 }

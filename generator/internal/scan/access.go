@@ -326,6 +326,8 @@ func (t *reading) enumOf(found *directive.Directive) []model.Value {
 		}
 		return bad("take plain parameters, or a struct whose fields mcpgen can read",
 			"the values of arguments of %s cannot have rules: %s", name, reason)
+	case t.guards(at.Text):
+		return nil // reported
 	case slices.ContainsFunc(t.Allows, func(a model.Allow) bool { return a.Argument == at.Text }):
 		return bad("remove //mcp:allow or //mcp:rule",
 			"the argument %s of %s has both //mcp:allow and //mcp:rule",

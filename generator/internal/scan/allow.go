@@ -44,6 +44,9 @@ func (t *reading) allows() {
 // allow reads one KIND={argument}.
 func (t *reading) allow(byName map[string]*bound, arg directive.Arg) {
 	kind, value := arg.Key, arg.Values[0]
+	if t.guards(value.Text) {
+		return // reported
+	}
 	b := byName[value.Text]
 	if b == nil {
 		var typ types.Type

@@ -47,6 +47,7 @@ func (t *reading) offer(sdkResult, cure string, kinds ...string) (
 	}
 	if ok {
 		t.input(in)
+		t.noFields(in)
 		arguments, ok = t.arguments(kinds...)
 	}
 	if t.shows(); !t.written.Broken {

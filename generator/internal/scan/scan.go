@@ -60,6 +60,7 @@ type Package struct {
 	Service  model.Service // if Serves
 	Serves   bool          // the package has a directive
 	Findings diag.List     // about the package, without those of SharedFindings
+	Warnings diag.List     // they stop nothing
 
 	pkg    *load.Package
 	faults faults.Set
@@ -147,17 +148,19 @@ type scanner struct {
 	ruledURIs map[string]bool           // resources with a rule of their own, by URI
 	makers    map[string]*maker         // of //mcp:worker, by the types that they make
 	// a //mcp:worker could not be read: which type lacks one is not known
-	unmade    bool
-	grantUses func() *grantuse.Funcs
-	shown     []shown // the handlers whose schemas have named string types
-	order     roleorder.Order
-	scopes    scopeorder.Order
-	roleType  *types.TypeName
-	roleVals  []*types.Const
+	unmade     bool
+	grantUses  func() *grantuse.Funcs
+	shown      []shown // the handlers whose schemas have named string types
+	order      roleorder.Order
+	scopes     scopeorder.Order
+	roleType   *types.TypeName
+	roleVals   []*types.Const
+	fieldRules fieldRules
 }
 
 func (s *scanner) scan() {
 	s.walker = schema.New(s.pkg.Types, comments{s.prog, s})
+	s.walker.Guard = s.guardOf
 	s.codecs = codec.New(s.pkg.Types, s.walker)
 	s.Service = model.Service{
 		Package: s.pkg.Path, Name: s.pkg.Name, Dir: s.pkg.Dir, Module: s.pkg.Module,
@@ -177,12 +180,14 @@ func (s *scanner) scan() {
 	s.inclusions()
 	s.readDefaults()
 	s.types()
+	s.namedFields()
 	s.tools()
 	s.secrets()
 	s.enums()
 	s.strays()
 	s.unused()
 	s.unexported()
+	s.fields()
 	s.Service.Objects = s.codecs.Objects()
 	s.receivers()
 	s.Service.Quiet = loguse.Quiet(s.prog, s.pkg, s.Service.Handlers())
@@ -365,6 +370,13 @@ func (s *scanner) watch() {
 		}
 		add(pkg, n.Name())
 		s.conditional(n)
+	}
+	for path, names := range s.fieldRules.structs {
+		for name := range names {
+			if pkg := s.prog.Package(path); pkg.Module == s.pkg.Module && name != "" {
+				add(pkg, name)
+			}
+		}
 	}
 	slices.Sort(s.files)
 	s.Service.HashInputs.Files = slices.Compact(s.files)

@@ -294,6 +294,7 @@ func (t *reading) signature() {
 		t.params(nil)
 		t.structInput(in[1])
 		t.sdkOutput(out[1])
+		t.guarded(in, out)
 		return
 	case len(out) == 2 && isResult(out[0].Type()):
 		t.reject(diag.BadShape,
@@ -312,6 +313,7 @@ func (t *reading) signature() {
 	} else if !t.unstructured(out[0]) {
 		t.structured(out[0])
 	}
+	t.guarded(in, out)
 }
 
 // input reads what a handler takes.

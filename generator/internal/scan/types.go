@@ -13,11 +13,13 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/schema"
+	"github.com/mcpgen/mcpgen/internal/editdistance"
 )
 
 var problemCodes = map[schema.ProblemKind]diag.Code{
 	schema.UnsupportedType: diag.UnsupportedType, schema.BadTag: diag.BadTag,
 	schema.HookedType: diag.HookedType, schema.HiddenText: diag.HiddenText,
+	schema.GuardedField: diag.GuardedField,
 }
 
 // problems reports types without a schema. A field of this module is reported where it is declared.
@@ -153,7 +155,7 @@ func (s *scanner) types() {
 			if found.Name != "type" || found.Broken {
 				continue
 			}
-			name := s.typeNamed(found)
+			name := s.typeNamed(found, found.Subject, "")
 			if name == nil {
 				continue
 			}
@@ -186,13 +188,15 @@ func (s *scanner) types() {
 	sortBy(s.Service.Types, func(t model.DeclaredType) string { return t.Name })
 }
 
-// typeNamed finds the type that a //mcp:type names: by the name or the path of a package that this
-// one imports, directly or not.
-func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
-	written := d.Subject
+// typeNamed finds the type that a directive names: by the name or the path of a package that this
+// one imports, directly or not. field is a field of the type with its dot, or empty.
+func (s *scanner) typeNamed(
+	d *directive.Directive, written directive.Value, field string,
+) *types.TypeName {
 	dot := strings.LastIndexByte(written.Text, '.')
 	of, name := written.Text[:max(dot, 0)], written.Text[dot+1:]
 	found := map[string]*types.TypeName{}
+	near := "" // another type of the package, or a type of the name in another package
 	seen := map[*types.Package]bool{}
 	var visit func(pkg *types.Package)
 	visit = func(pkg *types.Package) {
@@ -204,6 +208,12 @@ func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
 			if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok {
 				found[pkg.Path()] = t
 			}
+			if other := editdistance.Nearest(name, pkg.Scope().Names(), 2); other != "" {
+				near = strings.TrimPrefix(of+"."+other, ".")
+			}
+		} else if t, ok := pkg.Scope().Lookup(name).(*types.TypeName); ok && t.Exported() &&
+			editdistance.Between(pkg.Name(), of) <= 2 {
+			near = pkg.Name() + "." + name
 		}
 		for _, i := range pkg.Imports() {
 			visit(i)
@@ -215,8 +225,14 @@ func (s *scanner) typeNamed(d *directive.Directive) *types.TypeName {
 	case 1:
 		return found[paths[0]]
 	case 0:
-		s.report(diag.BadValue, written.Span,
-			"write the package and the type, for example "+d.Spec.Example,
+		cure := "write the package and the type, for example " + d.Spec.Example
+		switch {
+		case near != "":
+			cure = diag.DidYouMean(near + field)
+		case field != "":
+			cure = namesOfField
+		}
+		s.report(diag.BadValue, written.Span, cure,
 			"%s is not a type of this package or of an imported one", written.Text)
 	default:
 		s.report(diag.BadValue, written.Span,

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/invopop/jsonschema"
+
 	"github.com/mcpgen/mcpgen/generator/internal/gotype"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // field is a property of an object and the struct field it comes from.
@@ -338,7 +341,17 @@ func (w *Walker) Omits(t types.Type) bool {
 // Kept describes a part of a result that the server cannot leave omitted fields out of, because its
 // schema is not made from its fields. It is empty without such a part.
 func (w *Walker) Kept(t types.Type) string {
-	p := w.pass(encoding)
+	return w.pass(encoding).beyond(t, w.Omits, true)
+}
+
+// beyond describes a part of a type whose schema is not made from its fields, and that holds a
+// field of some kind. It is empty without such a part. For omitted fields, each tag with
+// alternatives is such a part. For guarded fields, a field is one too that the schema alone lacks.
+func (p *pass) beyond(t types.Type, holds func(types.Type) bool, omitted bool) string {
+	w, text := p.w, unmarshalText
+	if p.dir == encoding {
+		text = marshalText
+	}
 	seen := map[string]bool{}
 	var find func(t types.Type, depth int) string
 	find = func(t types.Type, depth int) string {
@@ -351,8 +364,8 @@ func (w *Walker) Kept(t types.Type) string {
 			return ""
 		}
 		seen[key] = true
-		if p.needsDeclaring(t) || p.has(t, marshalText, byPointer) {
-			if w.Omits(t) {
+		if p.needsDeclaring(t) || p.has(t, text, byPointer) {
+			if holds(t) {
 				return gotype.Plain(t) + " has a JSON form of its own"
 			}
 			return ""
@@ -365,9 +378,13 @@ func (w *Walker) Kept(t types.Type) string {
 		case *types.Struct:
 			for _, f := range p.fields(t, place{}) {
 				if f.hidden {
+					if !omitted && !p.limits && !p.omits && !f.edit.Omit && (w.guard(f.v, f.decl) != "" || holds(f.typ)) {
+						return "the jsonschema tag of " + f.path + " in " + gotype.Plain(t) +
+							" hides it from the schema only"
+					}
 					continue
 				}
-				if p.chooses(f) {
+				if p.chooses(f) && (omitted || holds(f.typ)) {
 					return "the tag of " + f.path + " in " + gotype.Plain(t) + " has alternatives"
 				}
 				if found := find(f.typ, depth+1); found != "" {
@@ -378,6 +395,89 @@ func (w *Walker) Kept(t types.Type) string {
 		return ""
 	}
 	return find(t, 0)
+}
+
+func (w *Walker) guard(field *types.Var, in types.Type) string {
+	if w.Guard == nil {
+		return ""
+	}
+	return w.Guard(field, in)
+}
+
+// Guards reports whether values of a type may have a field with a rule of its own, also within
+// fields that JSON does not have.
+func (w *Walker) Guards(t types.Type) bool {
+	seen := map[string]bool{}
+	var has func(t types.Type, depth int) bool
+	has = func(t types.Type, depth int) (found bool) {
+		t = types.Unalias(t)
+		key := w.seen.key(t)
+		if seen[key] || depth > depthLimit {
+			return false
+		}
+		seen[key] = true
+		switch u := t.Underlying().(type) {
+		case *types.Map:
+			return has(u.Key(), depth+1) || has(u.Elem(), depth+1)
+		case interface{ Elem() types.Type }:
+			return has(u.Elem(), depth+1)
+		case *types.Struct:
+			for v := range u.Fields() {
+				if !v.Exported() && !w.src.Local(v.Pkg()) {
+					continue // a detail of another module
+				}
+				found = w.guard(v, t) != "" || found
+				found = has(v.Type(), depth+1) || found
+			}
+		}
+		return found
+	}
+	root := w.seen.key(types.Unalias(t))
+	guards, known := w.guarding[root]
+	if !known {
+		guards = has(t, 0)
+		w.guarding[root] = guards
+	}
+	return guards
+}
+
+// Fields lists the names of the rules of the properties in a schema, sorted.
+func Fields(s *jsonschema.Schema) []string {
+	names := map[string]bool{}
+	var read func(list ...*jsonschema.Schema)
+	read = func(list ...*jsonschema.Schema) {
+		for _, s := range list {
+			if s == nil {
+				continue
+			}
+			if name, ok := s.Extras[model.GuardKey].(string); ok {
+				names[name] = true
+			}
+			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+				read(pair.Value)
+			}
+			read(slices.Collect(maps.Values(s.Definitions))...)
+			read(slices.Collect(maps.Values(s.PatternProperties))...)
+			read(s.Items, s.AdditionalProperties)
+			read(s.PrefixItems...)
+			read(s.AnyOf...)
+			read(s.OneOf...)
+			read(s.AllOf...)
+		}
+	}
+	read(s)
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Unguarded describes a part of a type that has a field with a rule of its own, and whose schema
+// is not made from its fields. It is empty without such a part.
+func (w *Walker) Unguarded(t types.Type, result bool) string {
+	p := w.pass(decoding)
+	if result {
+		p = w.pass(encoding)
+		p.omits = w.Omits(t)
+	}
+	return p.beyond(t, w.Guards, false)
 }
 
 // chooses reports a field whose tag gives an object or array another type, or one of several.

@@ -41,6 +41,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	if p.limits {
 		tag.bind(f.edit.Header)
 	}
+	absent := p.pointee(f.typ) != nil || Optional(f.typ) != nil
 	p.optional(&f, &tag, at)
 	s := p.describe(parent, f, tag, p.fieldDoc(f, at.owner), at)
 	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
@@ -53,9 +54,52 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		s = p.orNull(s)
 	}
 	parent.Properties.Set(f.name, p.open(s))
+	if name := p.w.guard(f.v, f.decl); name != "" {
+		if s.Extras == nil {
+			s.Extras = map[string]any{}
+		}
+		s.Extras[model.GuardKey] = name
+		p.unchanged(f, tag, s, absent, required, at)
+	}
 	p.places[s] = at
 	if required && !slices.Contains(parent.Required, f.name) {
 		parent.Required = append(parent.Required, f.name)
+	}
+}
+
+// unchanged reports a guarded argument that cannot be absent: for a caller who does not see the
+// field, absent means unchanged.
+func (p *pass) unchanged(
+	f field, tag fieldTag, s *jsonschema.Schema, absent, required bool, at place,
+) {
+	has := func(keys ...string) bool {
+		return slices.ContainsFunc(tag.elements, func(e element) bool {
+			return slices.Contains(keys, e.key)
+		})
+	}
+	for _, fault := range []struct {
+		is            bool
+		message, cure string
+	}{
+		{!absent, "an argument with a rule of its own has a type that is never absent",
+			"use a pointer or a toolset.Optional, with omitempty, and keep the old value if it is absent"},
+		{absent && required, "an argument with a rule of its own is required",
+			"write omitempty in its json tag, and remove required from its jsonschema tag"},
+		{has("default"), "an argument with a rule of its own has a default, which would replace a value " +
+			"that the caller does not see", "remove the default"},
+		{has("oneof_required", "anyof_required"), "an argument with a rule of its own is in a group",
+			"remove it from the group, and check the arguments in the handler"},
+		{s.Extras[HeaderKey] != nil, "an argument with a rule of its own is in an HTTP header",
+			"remove the header"},
+	} {
+		if !fault.is || !p.limits {
+			continue
+		}
+		found := at.found(GuardedField, fault.message, fault.cure)
+		if p.foreign(f.v) {
+			found.Obj, found.Type, found.Cure = nil, nil, "use a type of your own"
+		}
+		p.add(found)
 	}
 }
 

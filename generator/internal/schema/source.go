@@ -60,6 +60,7 @@ const (
 	BadTag                             // unknown key, unparsable or contradictory value
 	HookedType                         // JSONSchema and friends: known at run time only
 	HiddenText                         // a tag with a character that people do not see
+	GuardedField                       // a field with a rule that a caller without it must send
 )
 
 var (

@@ -22,17 +22,21 @@ type Walker struct {
 	NotNull      map[string]bool
 	// RequiredByTags makes fields of arguments required only if their tags have required.
 	RequiredByTags bool
-	seen           typeIndex
-	named          map[string]*types.TypeName // by path and name
-	enums          map[*types.TypeName][]*types.Const
-	met            map[*types.TypeName]bool // see Met
-	held           map[string][]types.Type  // by the key of the type; see holds
-	declared       map[string][]Tag         // by path and name; see Declare
-	integers       map[*types.TypeName]bool // integer types that are enums; see enumerate
-	open           map[*types.TypeName]bool // string types that are no enums; see Declare
-	edits          map[*types.Var]Edit      // see Edit
-	variant        string                   // of the edits
-	variants       []map[*types.Var]Edit    // all edits so far
+	// Guard returns the name of the rule of a struct field, "" for a field without one. in is the
+	// struct that has the field.
+	Guard    func(field *types.Var, in types.Type) string
+	seen     typeIndex
+	named    map[string]*types.TypeName // by path and name
+	enums    map[*types.TypeName][]*types.Const
+	met      map[*types.TypeName]bool // see Met
+	held     map[string][]types.Type  // by the key of the type; see holds
+	declared map[string][]Tag         // by path and name; see Declare
+	integers map[*types.TypeName]bool // integer types that are enums; see enumerate
+	open     map[*types.TypeName]bool // string types that are no enums; see Declare
+	guarding map[string]bool          // by the key of the type; see Guards
+	edits    map[*types.Var]Edit      // see Edit
+	variant  string                   // of the edits
+	variants []map[*types.Var]Edit    // all edits so far
 	// methods keeps method sets, which take half the time of a walk to compute.
 	methods typeutil.MethodSetCache
 }
@@ -46,6 +50,7 @@ func New(in *types.Package, src Source) *Walker {
 		enums: map[*types.TypeName][]*types.Const{}, met: map[*types.TypeName]bool{},
 		held: map[string][]types.Type{}, declared: map[string][]Tag{},
 		integers: map[*types.TypeName]bool{}, open: map[*types.TypeName]bool{},
+		guarding: map[string]bool{},
 	}
 }
 

@@ -24,6 +24,7 @@ type Decl struct {
 	Func  *types.Func
 	Recv  *types.TypeName // of a method or interface method
 	Block *ast.GenDecl    // of a const block
+	Field *ast.Field      // of a struct
 	// Directives are those that may stand there, in the order of the source.
 	Directives []*directive.Directive
 	// Attempted reports a directive or a near miss, understood or not.
@@ -34,9 +35,10 @@ type Decl struct {
 	typ *ast.FuncType // of the func, method or interface method
 }
 
-// Read returns the declarations of a package, and whether the package has a directive. It reports
-// directives that are not where they may be, and near misses.
-func Read(prog *load.Program, pkg *load.Package, out *diag.List) (decls []*Decl, opted bool) {
+// Read returns the declarations of a package, and whether the package serves: it has a directive
+// that is not about a struct field. It reports directives that are not where they may be, and near
+// misses.
+func Read(prog *load.Program, pkg *load.Package, out *diag.List) (decls []*Decl, serves bool) {
 	r := &reader{prog: prog, pkg: pkg, out: out}
 	for _, file := range pkg.Files {
 		if file.Constrained {
@@ -54,7 +56,7 @@ func Read(prog *load.Program, pkg *load.Package, out *diag.List) (decls []*Decl,
 		r.testFiles()
 	}
 	r.reportMisses()
-	return r.decls, r.opted
+	return r.decls, r.serves
 }
 
 // Handler returns the names of a handler and of its receiver type.
@@ -119,6 +121,8 @@ type reader struct {
 	out   *diag.List
 	decls []*Decl
 	opted bool // the package has a directive
+	// serves is whether the package has a directive elsewhere than on a struct field.
+	serves bool
 	// generates reports that a go:generate line runs mcpgen.
 	generates bool
 	near      []nearMiss
@@ -170,6 +174,15 @@ func (c *collector) walk() {
 			c.general(d)
 		}
 	}
+	ast.Inspect(syntax, func(n ast.Node) bool {
+		if s, ok := n.(*ast.StructType); ok {
+			for _, f := range s.Fields.List {
+				c.add(&Decl{Place: directive.StructField, Doc: f.Doc, Field: f})
+			}
+		}
+		_, body := n.(*ast.BlockStmt)
+		return !body
+	})
 }
 
 func (c *collector) general(d *ast.GenDecl) {
@@ -187,7 +200,7 @@ func (c *collector) general(d *ast.GenDecl) {
 				doc = d.Doc
 			}
 			c.add(&Decl{Place: directive.TypeDoc, Doc: doc, Name: spec.Name})
-			c.members(spec)
+			c.methods(spec)
 		case *ast.ValueSpec:
 			if d.Tok == token.CONST || d.Lparen.IsValid() {
 				c.add(&Decl{Place: directive.Elsewhere, Doc: spec.Doc})
@@ -198,25 +211,22 @@ func (c *collector) general(d *ast.GenDecl) {
 	}
 }
 
-// members looks at the methods of an interface type and the fields of a struct type.
-func (c *collector) members(spec *ast.TypeSpec) {
-	switch t := spec.Type.(type) {
-	case *ast.InterfaceType:
-		owner, _ := c.pkg.Info.Defs[spec.Name].(*types.TypeName)
-		for _, m := range t.Methods.List {
-			if len(m.Names) == 0 {
-				c.add(&Decl{Place: directive.Elsewhere, Doc: m.Doc})
-				continue
-			}
-			fn, _ := c.pkg.Info.Defs[m.Names[0]].(*types.Func)
-			typ, _ := m.Type.(*ast.FuncType)
-			c.add(&Decl{Place: directive.InterfaceMethod, Doc: m.Doc, Name: m.Names[0], Func: fn,
-				typ: typ, Recv: owner})
+// methods looks at the methods of an interface type.
+func (c *collector) methods(spec *ast.TypeSpec) {
+	t, ok := spec.Type.(*ast.InterfaceType)
+	if !ok {
+		return
+	}
+	owner, _ := c.pkg.Info.Defs[spec.Name].(*types.TypeName)
+	for _, m := range t.Methods.List {
+		if len(m.Names) == 0 {
+			c.add(&Decl{Place: directive.Elsewhere, Doc: m.Doc})
+			continue
 		}
-	case *ast.StructType:
-		for _, f := range t.Fields.List {
-			c.add(&Decl{Place: directive.Elsewhere, Doc: f.Doc})
-		}
+		fn, _ := c.pkg.Info.Defs[m.Names[0]].(*types.Func)
+		typ, _ := m.Type.(*ast.FuncType)
+		c.add(&Decl{Place: directive.InterfaceMethod, Doc: m.Doc, Name: m.Names[0], Func: fn,
+			typ: typ, Recv: owner})
 	}
 }
 
@@ -254,7 +264,7 @@ func (c *collector) add(d *Decl) {
 			continue
 		}
 		c.seen[comment] = true
-		c.opted = true
+		c.opted, c.serves = true, c.serves || d.Place != directive.StructField
 		d.Attempted = true
 		found, problems := directive.Parse(comment)
 		for _, p := range problems {
@@ -276,12 +286,31 @@ func (c *collector) place(d *Decl, found *directive.Directive) {
 			"//mcp:%s is not allowed on %s", found.Name, d.Place)
 		return
 	}
-	if other := d.Find(found.Name); other != nil && !found.Spec.Repeat {
+	if found.Name == "field" && c.elsewhere(d, found) {
+		return
+	}
+	if other := d.Find(found.Name); other != nil && (!found.Spec.Repeat || d.Field != nil) {
 		c.report(diag.Duplicate, found.Span, "remove one of the two",
 			"//mcp:%s is written twice on one declaration", found.Name)
 		return
 	}
 	d.Directives = append(d.Directives, found)
+}
+
+// elsewhere reports a //mcp:field that names a field on a field, or none in the package doc.
+func (c *collector) elsewhere(d *Decl, found *directive.Directive) bool {
+	switch named := found.Subject.Text != ""; {
+	case named && d.Field != nil:
+		c.report(diag.Misplaced, found.Subject.Span, "remove the name, or write the line in the "+
+			"package doc", "//mcp:field on a struct field names %s", found.Subject.Text)
+	case !named && d.Field == nil && !found.Broken:
+		c.report(diag.MissingKey, found.Span, "write the line above the field, or name a field of "+
+			"another module first, for example //mcp:field payroll.Person.Salary minrole=Manager",
+			"//mcp:field in the package doc names no field")
+	default:
+		return false
+	}
+	return true
 }
 
 // together judges directives of one declaration by each other.
@@ -333,8 +362,8 @@ func (c *collector) orphans() {
 				c.misses(comment, bodies(c.file.Syntax, comment))
 				continue
 			}
-			c.opted = true
 			d, _ := directive.Parse(comment)
+			c.opted, c.serves = true, c.serves || d.Name != "field"
 			fix := "put it into the doc comment directly above the declaration, without an empty line"
 			if d.Spec.AllowedOn(directive.PackageDoc) {
 				fix = "put it " + where(d.Spec) + ", without an empty line"

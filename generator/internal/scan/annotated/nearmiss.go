@@ -4,9 +4,11 @@ import (
 	"go/ast"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 )
 
 // nearMiss is a comment line that is nearly a directive.
@@ -69,6 +71,36 @@ func bodies(file *ast.File, comment *ast.Comment) func() bool {
 			fn, ok := d.(*ast.FuncDecl)
 			return ok && fn.Body != nil && fn.Body.Pos() < pos && pos < fn.Body.End()
 		})
+	}
+}
+
+// Fields reports what Read reports about rules of fields: in structs, and elsewhere if it is about
+// a //mcp:field. A package whose fields are guarded has no other part in a run for its importers.
+func Fields(prog *load.Program, pkg *load.Package, out *diag.List) {
+	type line struct {
+		file string
+		line int
+	}
+	structs := map[line]bool{}
+	for _, file := range slices.Concat(pkg.Files, pkg.Ignored) {
+		ast.Inspect(file.Syntax, func(n ast.Node) bool {
+			if s, ok := n.(*ast.StructType); ok {
+				at := prog.Position(s.Pos(), s.End())
+				last := prog.Position(s.End(), s.End()).Line
+				for ; at.Line <= last; at.Line++ {
+					structs[line{at.File, at.Line}] = true
+				}
+			}
+			return true
+		})
+	}
+	var all diag.List
+	Read(prog, pkg, &all)
+	for _, d := range all {
+		if structs[line{d.Pos.File, d.Pos.Line}] ||
+			strings.Contains(d.Message+d.Suggestion, "//mcp:field") {
+			*out = append(*out, d)
+		}
 	}
 }
 

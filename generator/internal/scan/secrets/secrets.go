@@ -233,6 +233,58 @@ func (f *finder) has(node any) bool {
 	return false
 }
 
+// Shown are the names and texts of a schema, for callers who do not see one of its properties.
+type Shown struct {
+	Hidden, Visible []string    // names of properties
+	Texts           [][2]string // titles and descriptions, each after its pointer
+}
+
+// Texts returns the texts of a schema. A property whose keyword key has a value is hidden, with its
+// texts.
+func Texts(document []byte, key, value string) (s Shown) {
+	var root any
+	if json.Unmarshal(document, &root) == nil {
+		s.read(root, "", key, value)
+	}
+	return s
+}
+
+func (s *Shown) read(node any, at, key, value string) {
+	switch node := node.(type) {
+	case []any:
+		for _, item := range node {
+			s.read(item, at, key, value)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(node)) {
+			member := node[name]
+			at := at + "/" + name
+			properties, isObject := member.(map[string]any)
+			text, isText := member.(string)
+			switch {
+			case name == "properties" && isObject:
+				for _, name := range slices.Sorted(maps.Keys(properties)) {
+					property, _ := properties[name].(map[string]any)
+					if property[key] == value {
+						s.Hidden = append(s.Hidden, name)
+						continue
+					}
+					s.Visible = append(s.Visible, name)
+					s.read(property, at+"/"+name, key, value)
+				}
+			case slices.Contains(schemasByName, name) && isObject:
+				for _, name := range slices.Sorted(maps.Keys(properties)) {
+					s.read(properties[name], at+"/"+name, key, value)
+				}
+			case isText && (name == "title" || name == "description"):
+				s.Texts = append(s.Texts, [2]string{at, text})
+			default:
+				s.read(member, at, key, value)
+			}
+		}
+	}
+}
+
 // Mentions reports whether a text has a value in quotes or backquotes.
 func Mentions(text, value string) bool {
 	for _, quote := range []string{"`", `"`, "'"} {
