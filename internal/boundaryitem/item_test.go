@@ -56,7 +56,8 @@ func TestSetsHaveTheirItems(t *testing.T) {
 	var none boundaryitem.Set
 	for item, want := range map[string]bool{"tool:whole": true, "tool:some": true, "tool:both": true,
 		"resource:doc://{+path}": true, "resource:doc://{id}": true, "resource:doc://7": false,
-		"resource:doc://{id}/text": false, "resource:doc://{a}": false, "tool:listed": true, "tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
+		"resource:doc://{id}/text": false, "resource:doc://{a}": false, "tool:listed": true,
+		"tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
 		"resource:r": true, "resource:s": true, "resource:p": false, "tool:other": false,
 		"tool:some a=1": true, "tool:some a=2": true, "tool:some a=3": false, "tool:some b=1": true,
 		"tool:some b=2": false, "tool:some c=3": true, "tool:both a=2": true, "tool:listed a=1": true,

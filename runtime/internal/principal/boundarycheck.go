@@ -91,7 +91,9 @@ func (b *Boundaries) Check(party boundary.Party, e boundary.Boundary) (found []e
 	}
 	if !boundaryitem.IsAll(e.Roles) {
 		for _, role := range e.Roles {
-			bad(checkRole(b.Table, role))
+			if err := checkRole(b.Table, role); err != nil {
+				bad(fmt.Errorf("roles has %w", err))
+			}
 		}
 	}
 	if !boundaryitem.IsAll(e.Items) {
