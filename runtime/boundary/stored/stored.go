@@ -188,11 +188,18 @@ func idOf(item string) (int64, bool) {
 	return id, ok && err == nil
 }
 
-// HasCatalog reports whether an item names an active global catalog of the store by its id.
+// HasCatalog reports whether an item names an active global catalog of the store by its id. It reads
+// the store for a catalog that is not in memory, such as a new one.
 func (s *Source) HasCatalog(item string) bool {
 	id, ok := idOf(item)
-	_, has := s.kept.Load().global[id]
-	return ok && has
+	if _, has := s.kept.Load().global[id]; has || !ok {
+		return ok
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reading)
+	defer cancel()
+	global, _ := s.from.GlobalTools(ctx)
+	_, has := global[id]
+	return has
 }
 
 // differences returns the parties whose boundaries differ.

@@ -587,6 +587,10 @@ func TestBoundaryHasTheToolsOfAGlobalCatalog(t *testing.T) {
 			}
 			must(s.UpdateCatalog(ctx, store.Global, kit.ID, 1, store.CatalogPatch{Active: new(bool)}, ada))
 			want("that is not active", "tool:own", "catalog:kit")
+			late := must(s.CreateCatalog(ctx, store.Global, "late", "", true, ada))
+			if item := fmt.Sprint("catalog:", late.ID); !source.HasCatalog(item) {
+				t.Errorf("%s: a new catalog is not found", item)
+			}
 		})
 	}
 }
