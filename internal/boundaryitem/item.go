@@ -165,8 +165,8 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 	return s, bad
 }
 
-// Has reports whether the set has a tool, prompt or resource; of a tool, some values at least. The
-// name of a resource is its URI or template as its author wrote it: that of an item matches no other.
+// Has reports whether the set has a tool, prompt or resource; of a tool, some values at least. A
+// resource is named by its URI or template as its author wrote it, which matches no other one.
 func (s Set) Has(k Kind, name string) bool {
 	item := Item{Kind: k, Name: name}
 	_, some := s.values[item]

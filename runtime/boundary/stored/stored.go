@@ -188,8 +188,8 @@ func idOf(item string) (int64, bool) {
 	return id, ok && err == nil
 }
 
-// HasCatalog reports whether an item names an active global catalog of the store by its id. It reads
-// the store for a catalog that is not in memory, such as a new one.
+// HasCatalog reports whether an item names an active global catalog of the store by its id. For a
+// catalog that is not in memory, such as a new one, it reads the store.
 func (s *Source) HasCatalog(item string) bool {
 	id, ok := idOf(item)
 	if _, has := s.kept.Load().global[id]; has || !ok {
