@@ -136,9 +136,12 @@ type Set struct {
 	values map[Item][]string // by tool and argument, and without an argument for each such tool
 }
 
-// NewSet returns the set of items. catalogs are the tools of the catalogs that code declares. bad
-// are the errors of items that cannot be parsed, which allow nothing.
-func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
+// NewSet returns the set of items. catalogs are the tools of the catalogs that code declares, and
+// ruled reports whether values of an argument have rules. bad are the errors of items that allow
+// nothing: those that cannot be parsed, and those with an argument without rules. Of the tool of
+// such an argument, no item with a value allows anything: the values cannot be limited.
+func NewSet(items []string, catalogs map[string][]string,
+	ruled func(tool, argument string) bool) (s Set, bad []error) {
 	s = Set{all: IsAll(items), whole: map[Item]bool{}, values: map[Item][]string{}}
 	if s.all {
 		return s, nil
@@ -160,6 +163,13 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 			s.whole[Item{Kind: Resource, Name: item.Name}] = true
 		default:
 			s.whole[item] = true
+		}
+	}
+	for of := range s.values {
+		if of.Argument != "" && !ruled(of.Name, of.Argument) {
+			delete(s.values, Item{Kind: Tool, Name: of.Name})
+			bad = append(bad, fmt.Errorf("items name values of the argument %s of tool:%s, which has no "+
+				"rules for its values: write tool:%[2]s, or remove these items", of.Argument, of.Name))
 		}
 	}
 	return s, bad
