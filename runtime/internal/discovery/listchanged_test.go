@@ -210,8 +210,8 @@ func (h *rolesHost) Peek(ctx context.Context, p access.Principal) (access.Princi
 	return h.fakeHost.Peek(ctx, p)
 }
 
-// A boundary that changes the roles of a client changes what the host is asked, at once. The host is
-// not read if the same roles count.
+// If a boundary changes the roles that count, the host is read with these roles at once. It is not
+// read if the same roles count.
 func TestHostIsReadWithTheRolesOfThePresentBoundary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		host := &rolesHost{fakeHost: fakeHost{permits: permits}}
