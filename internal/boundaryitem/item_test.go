@@ -62,7 +62,8 @@ func TestSetsHaveTheirItems(t *testing.T) {
 		"resource:r": true, "resource:s": true, "resource:p": false, "tool:other": false,
 		"tool:some a=1": true, "tool:some a=2": true, "tool:some a=3": false, "tool:some b=1": true,
 		"tool:some b=2": false, "tool:some c=3": true, "tool:both a=2": true, "tool:listed a=1": true,
-		"tool:other a=1": false, "tool:lost": false, "tool:lost a=1": false, "tool:lost z=1": false, "tool:whole a=1": true} {
+		"tool:other a=1": false, "tool:lost": false, "tool:lost a=1": false, "tool:lost z=1": false,
+		"tool:whole a=1": true} {
 		i, err := boundaryitem.Parse(item)
 		if err != nil {
 			t.Fatal(err)

@@ -53,7 +53,8 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 			access.Rule{Public: true})}, []string{"a rule without the name of its tool"}},
 		"public and authenticated": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			Public: true, Authenticated: true})},
-			[]string{`package x/p: tool "t": public excludes other requirements, and this rule has some: remove public or the rest`}},
+			[]string{
+				`package x/p: tool "t": public excludes other requirements, and this rule has some: remove public or the rest`}},
 		"public and a role": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			Public: true, MinRole: []string{access.Lowest}})},
 			[]string{"public excludes other requirements"}},
@@ -66,7 +67,8 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 			Public: true, Constrained: true})}, []string{"public excludes other requirements"}},
 		"an unknown role": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			MinRole: []string{"A", "Manager"}})},
-			[]string{`tool "t": has the role "Manager", which its hierarchy does not have: run go generate`}},
+			[]string{
+				`tool "t": has the role "Manager", which its hierarchy does not have: run go generate`}},
 		"a role without a name in a rule": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			MinRole: []string{""}})}, []string{`has the role "", which`}},
 		"a role without roles": {[]access.Part{part("x/p", nil, access.Rule{Tool: "t",

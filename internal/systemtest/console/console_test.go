@@ -303,7 +303,8 @@ func TestBoundaryHasTheToolsOfACatalogOfTheConsole(t *testing.T) {
 	org := must(s.CreateOrg(ctx, "acme", audit.Event{}))
 	team := must(s.CreateTeam(ctx, org.ID, "lab", audit.Event{}))
 	const entry = `{"issuer":"team","client":"agent","roles":"*","items":["catalog:%s"]}`
-	const cure = "and no active global catalog of the store by its id: correct the name, or remove it. " +
+	const cure = "and no active global catalog of the store by its id: correct the name, or " +
+		"remove it. " +
 		"A boundary takes no other catalogs: people who may change one could widen the boundary"
 	for _, in := range []store.Scope{store.InOrg(org.ID), store.InTeam(team.ID)} {
 		own := must(s.CreateCatalog(ctx, in, "own", "", true, audit.Event{}))
