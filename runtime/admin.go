@@ -53,9 +53,9 @@ func (r *Refusal) Error() string { return r.Reason }
 
 // Identify authenticates an HTTP request as the MCP endpoint does, for handlers beside MCP; see
 // Options.Admin. [Caller] finds the principal in the returned context, which ends with the request,
-// with the credential, and with a block of the client. A caller without credentials is refused, also
-// with Options.Anonymous. The error is a *[Refusal]. Such handlers see the whole request, credentials
-// included.
+// with the credential, and with a block of the client. A caller without credentials is refused,
+// also with Options.Anonymous. The error is a *[Refusal]. Such handlers see the whole request,
+// credentials included.
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	return s.identify(r, func(access.Principal) bool { return false })
 }
