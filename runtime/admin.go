@@ -52,9 +52,10 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Reason }
 
 // Identify authenticates an HTTP request as the MCP endpoint does, for handlers beside MCP; see
-// Options.Admin. [Caller] finds the principal in the returned context, which ends with the request
-// and with the credential. A caller without credentials is refused, also with Options.Anonymous.
-// The error is a *[Refusal]. Such handlers see the whole request, credentials included.
+// Options.Admin. [Caller] finds the principal in the returned context, which ends with the request,
+// with the credential, and with a block of the client. A caller without credentials is refused,
+// also with Options.Anonymous. The error is a *[Refusal]. Such handlers see the whole request,
+// credentials included.
 func (s *Server) Identify(r *http.Request) (context.Context, error) {
 	return s.identify(r, func(access.Principal) bool { return false })
 }
@@ -83,6 +84,11 @@ func (s *Server) identify(r *http.Request,
 	ctx := request.With(r.Context(), info)
 	if administers(info.Principal) {
 		ctx = request.ForHandler(ctx, info, &info.Principal)
+	}
+	if !administers(info.Principal) && r.Context().Done() != nil {
+		entered, leave := s.rights().Enter(ctx, info)
+		context.AfterFunc(r.Context(), leave)
+		ctx = entered
 	}
 	if !info.Expires.IsZero() {
 		var cancel context.CancelFunc

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -59,7 +60,7 @@ func TestBoundariesOfWrongNamesDoNotStart(t *testing.T) {
 	const at = "mcp server: Options.Access.Boundaries: b.yaml:"
 	want := []string{
 		at + `2: Options.Identity has no issuer "https://id.exmple": did you mean "https://id.example"?`,
-		at + `3: "Membr", which is not a role of Viewer < Member < Manager < Admin: use one of them`,
+		at + `3: roles has "Membr", which is not a role of Viewer < Member < Manager < Admin: use one of them`,
 		at + `4: the item "tool:lok" names no tool of the server: did you mean "look"?`,
 		at + `4: the item "tool:greet" names no tool of the server: correct the name, or remove it`,
 		at + `4: the item "tool:look x=y" names no value of an argument with rules of the server: ` +
@@ -618,6 +619,70 @@ func TestResourceInsideABoundaryAnswersInPlaceOfOneOutside(t *testing.T) {
 		err = session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "doc://7"})
 		if (err == nil) != (want != "") {
 			t.Errorf("with %s inside, a subscription: %v", items, err)
+		}
+	}
+}
+
+// The context of a request beside MCP ends with a block of its client.
+func TestABlockEndsRequestsBesideMCP(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &blockSource{changes: make(chan boundary.Party)}
+		s := newServer(t, runtime.Options{Identity: identity.Bearer(func(_ context.Context,
+			token string) (identity.Identity, error) {
+			return identity.Identity{Principal: access.Principal{Issuer: "i", Subject: "ada",
+				Client: token}}, nil
+		}, identity.NamesUsers()), Access: runtime.AccessOptions{Boundaries: inMemory{source}}}, depot())
+		shutDown(t, s)
+		found := map[string]context.Context{}
+		for _, client := range []string{"agent", "desk"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+			r.Header.Set("Authorization", "Bearer "+client)
+			var err error
+			if found[client], err = s.Identify(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		source.block(boundary.Party{})
+		synctest.Wait()
+		if found["agent"].Err() == nil || found["desk"].Err() != nil {
+			t.Errorf("%v, %v", context.Cause(found["agent"]), found["desk"].Err())
+		}
+	})
+}
+
+// An item with a value that the server does not have allows nothing.
+func TestItemsOfUnknownValuesAllowNothing(t *testing.T) {
+	nothing := func(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
+	g := toolsetOf([]toolset.Tool{
+		{Name: "plain", Input: anyInput, Call: nothing},
+		{Name: "ruled", Call: nothing, Input: `{"type":"object","required":["a"],` +
+			`"properties":{"a":{"type":"string","enum":["x","y"]}}}`}}).Generated()
+	for _, v := range []string{"x", "y"} {
+		g.Table.Values = append(g.Table.Values, access.Rule{Tool: "ruled", Argument: "a", Value: v,
+			Authenticated: true})
+	}
+	set := toolset.NewToolset(g)
+	agent := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	for _, test := range []struct {
+		item, tool string
+	}{
+		{"tool:plain name=rack", "plain"}, // the argument has no rules (any more)
+		{"tool:ruled b=x", "ruled"},       // another argument
+		{"tool:ruled a=z", "ruled"},       // another value
+		{"tool:ruled A=x", "ruled"},
+	} {
+		s := newServer(t, runtime.Options{Anonymous: true, Access: runtime.AccessOptions{
+			Boundaries: everyParty{Roles: []string{"*"}, Items: []string{test.item}}}}, set)
+		e := s.Explain(context.Background(), agent, test.tool)
+		if e.Allowed {
+			t.Errorf("the item %q allows the tool %s: %s", test.item, test.tool, e)
+		}
+		for _, v := range []string{"x", "y"} {
+			if e := s.ExplainOf(context.Background(), agent, access.Values, "ruled a="+v); e.Allowed {
+				t.Errorf("the item %q allows %s", test.item, e.Name)
+			}
 		}
 	}
 }

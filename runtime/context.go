@@ -22,8 +22,8 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// Caller returns the principal that a handler acts for, with the roles that count within the boundary
-// of its client; see [access.Principal.Within]. An anonymous caller is the zero Principal.
+// Caller returns the principal that a handler acts for, with the roles that count within the
+// boundary of its client; see [access.Principal.Within]. An anonymous caller is the zero Principal.
 // It reports false outside of a call. auth.TokenInfoFromContext of go-sdk finds nothing, because in
 // a session it would be that of the session's creator. See [CallerValue].
 func Caller(ctx context.Context) (access.Principal, bool) { return request.Caller(ctx) }

@@ -106,7 +106,8 @@ func TestDoctorReportsWhoIsRefused(t *testing.T) {
 		report := s.Doctor(ctx, asked...)
 		for _, want := range append(test.want,
 			"ada (asked for), roles Boss, user ada of the host\n  problem: a role of the "+
-				"principal is \"Boss\", which is not a role of Viewer < Member < Manager < Admin: use one of them\n  sees tool status\n") {
+				"principal is \"Boss\", which is not a role of Viewer < Member < Manager < "+
+				"Admin: use one of them\n  sees tool status\n") {
 			if !strings.Contains(report.String(), want) {
 				t.Errorf("no %s in\n%s", want, report)
 			}

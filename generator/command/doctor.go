@@ -30,9 +30,9 @@ the holder, as an item of a file of boundaries. With the admin API, a tool with 
 an item for each value that the holder may send. An item has a note if callers without a token see
 it too, or if its use needs more than the holder has.
 
-doctor prints a warning if the holder administers the server. If boundaries are optional, or doctor
-cannot find out whether they are, it also prints one for each issuer of the server whose metadata
-lets clients register: such a client can get a new id, which has no boundary.
+doctor prints a warning if the holder administers the server. It also prints one for each issuer of
+the server whose metadata lets clients register, unless boundaries are required or the server has
+none. Such a client can get a new id, which has no boundary.
 
 Exit codes: 0 no warning; 1 warnings; 2 usage error or failure.`,
 		Example: `  mcpgen doctor https://mcp.example/mcp --token-env AGENT_TOKEN

@@ -90,7 +90,8 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 			"registers again has no boundary, unless Options.Access.BoundariesOptional is false\n",
 			"note: the metadata of $URL/d could not be read: " +
 				"$URL/.well-known/oauth-authorization-server/d responds with 404\n"},
-		"an administrator": {false, map[string]string{"/api/v1/whoami": whoami + `"required", "admin": true}`}, 1,
+		"an administrator": {false, map[string]string{"/api/v1/whoami": whoami +
+			`"required", "admin": true}`}, 1,
 			"ada, issuer i, client agent, roles A B, scopes none, boundaries required\n" +
 				fmt.Sprintf(items, "", "") +
 				"warning: the holder administers the server: if it is an agent, set " +

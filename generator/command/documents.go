@@ -126,7 +126,10 @@ func clientOf(cmd *cobra.Command, services []model.Service, name string) (*docum
 		e.Boundary.Roles, e.Boundary.Items = nil, nil // as of a blocked client
 	}
 	of, notes, err := document.NewClient(services, e)
-	if ended {
+	switch {
+	case e.Boundary.Blocked:
+		notes = append(notes, e.Boundary.Where+": the client is blocked: it may use nothing")
+	case ended:
 		notes = append(notes, e.Boundary.Where+": the boundary has ended: its client may use nothing")
 	}
 	for _, note := range notes {

@@ -136,9 +136,12 @@ type Set struct {
 	values map[Item][]string // by tool and argument, and without an argument for each such tool
 }
 
-// NewSet returns the set of items. catalogs are the tools of the catalogs that code declares. bad
-// are the errors of items that cannot be parsed, which allow nothing.
-func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
+// NewSet returns the set of items. catalogs are the tools of the catalogs that code declares, and
+// ruled reports whether values of an argument have rules. bad are the errors of items that allow
+// nothing: those that cannot be parsed, and those with an argument without rules. Of the tool of
+// such an argument, no item with a value allows anything: the values cannot be limited.
+func NewSet(items []string, catalogs map[string][]string,
+	ruled func(tool, argument string) bool) (s Set, bad []error) {
 	s = Set{all: IsAll(items), whole: map[Item]bool{}, values: map[Item][]string{}}
 	if s.all {
 		return s, nil
@@ -162,11 +165,18 @@ func NewSet(items []string, catalogs map[string][]string) (s Set, bad []error) {
 			s.whole[item] = true
 		}
 	}
+	for of := range s.values {
+		if of.Argument != "" && !ruled(of.Name, of.Argument) {
+			delete(s.values, Item{Kind: Tool, Name: of.Name})
+			bad = append(bad, fmt.Errorf("items name values of the argument %s of tool:%s, which has no "+
+				"rules for its values: write tool:%[2]s, or remove these items", of.Argument, of.Name))
+		}
+	}
 	return s, bad
 }
 
-// Has reports whether the set has a tool, prompt or resource; of a tool, some values at least. The
-// name of a resource is its URI or template as its author wrote it: that of an item matches no other.
+// Has reports whether the set has a tool, prompt or resource; of a tool, some values at least. A
+// resource is named by its URI or template as its author wrote it, which matches no other one.
 func (s Set) Has(k Kind, name string) bool {
 	item := Item{Kind: k, Name: name}
 	_, some := s.values[item]

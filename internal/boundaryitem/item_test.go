@@ -45,22 +45,25 @@ func TestSetsHaveTheirItems(t *testing.T) {
 	set, bad := boundaryitem.NewSet([]string{"tool:whole", "tool:some a=1", "tool:some a=2",
 		"tool:some b=1", "tool:both", "tool:both a=1", "prompt:p", "resource:r", "skill:s", "catalog:c",
 		"resource:doc://{+path}", "skill:doc://{id}",
-		"catalog:none", "tool:"}, map[string][]string{"c": {"listed"}})
-	if len(bad) != 1 || !strings.Contains(bad[0].Error(), `the item "tool:" has no name`) {
+		"catalog:none", "tool:", "tool:lost a=1", "tool:lost z=1", "tool:whole z=1"},
+		map[string][]string{"c": {"listed"}}, func(_, argument string) bool { return argument != "z" })
+	if len(bad) != 3 || !strings.Contains(bad[0].Error(), `the item "tool:" has no name`) {
 		t.Error(bad)
 	}
-	all, bad := boundaryitem.NewSet([]string{"*"}, nil)
+	all, bad := boundaryitem.NewSet([]string{"*"}, nil, nil)
 	if bad != nil {
 		t.Error(bad)
 	}
 	var none boundaryitem.Set
 	for item, want := range map[string]bool{"tool:whole": true, "tool:some": true, "tool:both": true,
 		"resource:doc://{+path}": true, "resource:doc://{id}": true, "resource:doc://7": false,
-		"resource:doc://{id}/text": false, "resource:doc://{a}": false, "tool:listed": true, "tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
+		"resource:doc://{id}/text": false, "resource:doc://{a}": false, "tool:listed": true,
+		"tool:p": false, "tool:c": false, "prompt:p": true, "prompt:whole": false,
 		"resource:r": true, "resource:s": true, "resource:p": false, "tool:other": false,
 		"tool:some a=1": true, "tool:some a=2": true, "tool:some a=3": false, "tool:some b=1": true,
 		"tool:some b=2": false, "tool:some c=3": true, "tool:both a=2": true, "tool:listed a=1": true,
-		"tool:other a=1": false, "tool:whole a=1": true} {
+		"tool:other a=1": false, "tool:lost": false, "tool:lost a=1": false, "tool:lost z=1": false,
+		"tool:whole a=1": true} {
 		i, err := boundaryitem.Parse(item)
 		if err != nil {
 			t.Fatal(err)

@@ -137,16 +137,23 @@ func TestSourcesThatCannotWorkSayWhy(t *testing.T) {
 		source identity.Source
 		want   string
 	}{
-		"a verifier that is nil":    {identity.Bearer(nil), "no verifier"},
-		"a token for a hash":        {identity.Static(map[string]access.Principal{"abc": {Subject: "ada"}}), `the key of principal "ada" is not a token hash`},
-		"a hash without its prefix": {identity.Static(map[string]access.Principal{hash[7:]: {Subject: "ada"}}), "not a token hash"},
-		"a hash cut short":          {identity.Static(map[string]access.Principal{hash[:20]: {Subject: "ada"}}), "not a token hash"},
-		"a hash in capitals":        {identity.Static(map[string]access.Principal{"sha256:" + strings.ToUpper(hash[7:]): {Subject: "ada"}}), "not a token hash"},
+		"a verifier that is nil": {identity.Bearer(nil), "no verifier"},
+		"a token for a hash": {identity.Static(map[string]access.Principal{
+			"abc": {Subject: "ada"}}), `the key of principal "ada" is not a token hash`},
+		"a hash without its prefix": {identity.Static(map[string]access.Principal{hash[7:]: {
+			Subject: "ada"}}), "not a token hash"},
+		"a hash cut short": {identity.Static(map[string]access.Principal{hash[:20]: {
+			Subject: "ada"}}), "not a token hash"},
+		"a hash in capitals": {identity.Static(map[string]access.Principal{"sha256:" +
+			strings.ToUpper(hash[7:]): {Subject: "ada"}}), "not a token hash"},
 		"a principal without a name": {identity.Static(map[string]access.Principal{
 			hash: {Roles: []string{"Admin"}}}), "has no Subject"},
 		"a good map":   {identity.Static(map[string]access.Principal{hash: {Subject: "ada"}}), ""},
 		"an empty map": {identity.Static(nil), ""},
-		"a verifier":   {identity.Bearer(func(context.Context, string) (identity.Identity, error) { return identity.Identity{}, nil }), ""},
+		"a verifier": {identity.Bearer(func(context.Context, string) (identity.Identity,
+			error) {
+			return identity.Identity{}, nil
+		}), ""},
 	} {
 		err := test.source.(identity.Checker).Check()
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

@@ -36,7 +36,8 @@ const Update = "MCPTEST_UPDATE"
 // beside it with the host's permission and the denial mode; alternatives of scopes are apart by |.
 // If the roles are more than one chain, a further column has the smallest sets of roles that open
 // the row only together, as in "Manager+Auditor". The rules are the compiled ones, narrowing by
-// Only and Without included; permissions of a host are not read.
+// Only and Without included; neither permissions of a host nor boundaries are read. The matrix of
+// one client is the output of mcpgen matrix --client.
 func AssertMatrix(t testing.TB, set toolset.Toolset, golden string) {
 	t.Helper()
 	got, err := matrix(set)

@@ -67,7 +67,8 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		return eval[string](b, fmt.Sprintf(`[...`+cells+`].map(c => c.firstChild.textContent).join(" ")`, tool))
 	}
 	for tool, want := range map[string]string{"get_public_info": "yes yes yes yes yes yes yes",
-		"get_all": "- yes yes yes yes yes yes", "update": "- - - - yes yes -", "promote_to_manager": "- - - - - yes -"} {
+		"get_all": "- yes yes yes yes yes yes", "update": "- - - - yes yes -",
+		"promote_to_manager": "- - - - - yes -"} {
 		if got := row(tool); got != want {
 			t.Errorf("%s: %s, want %s", tool, got, want)
 		}

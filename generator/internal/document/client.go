@@ -151,7 +151,12 @@ func (c *Client) within(s model.Service, order roleorder.Order) *within {
 	if boundaryitem.IsAll(b.Roles) {
 		w.roles = order.Held(order.Names())
 	}
-	w.items, _ = boundaryitem.NewSet(b.Items, catalogs) // the file has been checked
+	w.items, _ = boundaryitem.NewSet(b.Items, catalogs, func(tool, argument string) bool {
+		return slices.ContainsFunc(s.Served(), func(of model.Served) bool {
+			return of.Kind == "tool" && of.ID == tool && slices.ContainsFunc(of.Values,
+				func(v model.Value) bool { return v.Argument == argument })
+		})
+	})
 	return w
 }
 

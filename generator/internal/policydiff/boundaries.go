@@ -177,7 +177,7 @@ func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
 			catalogs[name] = append(catalogs[name], i.id())
 		}
 	}
-	set, _ := boundaryitem.NewSet(limits.Items, catalogs) // the file has been checked
+	set, _ := boundaryitem.NewSet(limits.Items, catalogs, ruledIn(b.Manifests))
 	for _, i := range items(b.Manifests) {
 		text := i.text()
 		inside := set.Has(boundaryitem.Kind(i.kind), i.id()) && (!limits.ReadOnly || i.readOnly())
@@ -227,6 +227,15 @@ func (b Boundaries) reach(limits boundaryfile.Boundary, bounded bool) reach {
 		}
 	}
 	return r
+}
+
+// ruledIn returns a func that reports whether values of an argument of a tool have rules.
+func ruledIn(set []*Manifest) func(tool, argument string) bool {
+	return func(tool, argument string) bool {
+		return slices.ContainsFunc(items(set), func(i *Item) bool {
+			return i.kind == "tool" && i.id() == tool && slices.Contains(i.ruled(), argument)
+		})
+	}
 }
 
 // knownItems returns all items that a boundary may have: those of manifests.

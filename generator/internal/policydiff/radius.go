@@ -243,7 +243,7 @@ func (s *server) limitsOf(b *boundaryfile.Boundary) *limits {
 			catalogs[name] = append(catalogs[name], i.id())
 		}
 	}
-	set, _ := boundaryitem.NewSet(b.Items, catalogs) // the file has been checked
+	set, _ := boundaryitem.NewSet(b.Items, catalogs, ruledIn(s.set)) // the file has been checked
 	return &limits{set, b.ReadOnly}
 }
 

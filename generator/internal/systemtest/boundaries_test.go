@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -34,11 +35,20 @@ func (b drawnBoundary) bounds(table access.Table) *access.Bounds {
 	if boundaryitem.IsAll(roles) {
 		roles = table.Hierarchy()
 	}
-	items, _ := boundaryitem.NewSet(b.items, nil)
+	items, _ := boundaryitem.NewSet(b.items, nil, isRuled(table))
 	return table.Bounds(roles, func(k access.Kind, rule access.Rule) bool {
 		return !b.readOnly && (k == access.Tools && items.Has(boundaryitem.Tool, rule.Tool) ||
 			k == access.Values && items.HasValue(rule.Tool, rule.Argument, rule.Value))
 	})
+}
+
+// isRuled reports whether values of an argument have rules.
+func isRuled(table access.Table) func(tool, argument string) bool {
+	return func(tool, argument string) bool {
+		return slices.ContainsFunc(table.Values, func(v access.Rule) bool {
+			return v.Tool == tool && v.Argument == argument
+		})
+	}
 }
 
 // TestDiffMissesNoChangeOfABoundary holds diff against decisions within two boundaries of a client:

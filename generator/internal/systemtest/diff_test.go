@@ -155,6 +155,9 @@ func drawSide(t *rapid.T) (*policydiff.Manifest, access.Table) {
 				part.Values = append(part.Values, r)
 			}
 		}
+		if len(values) == 0 { // without a rule of a value, the table has no values
+			part.Values = slices.DeleteFunc(part.Values, func(v access.Rule) bool { return v.Tool == name })
+		}
 		tools = append(tools, map[string]any{"name": name, "handler": strings.ToUpper(name),
 			"access": rule.manifest(), "values": values,
 			"input": map[string]any{"/a~1b": map[string]any{"type": "string", "enum": enum}}})

@@ -134,7 +134,7 @@ func TestMatrixOfAClientShowsWhatDecisionsAllow(t *testing.T) {
 		for _, c := range s.Catalogs() {
 			catalogs[c.Name] = c.Tools
 		}
-		inside, _ := boundaryitem.NewSet(b.Items, catalogs)
+		inside, _ := boundaryitem.NewSet(b.Items, catalogs, isRuled(part))
 		bounds := table.Bounds(roles, func(k access.Kind, rule access.Rule) bool {
 			if b.ReadOnly && !slices.Contains(readOnly, rule.Tool) {
 				return false

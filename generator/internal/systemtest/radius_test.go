@@ -110,7 +110,8 @@ func (s radiusSide) bounds(b boundaryfile.Boundary) *access.Bounds {
 	}
 	return s.table.Bounds(roles, func(_ access.Kind, rule access.Rule) bool {
 		whole := has("tool:"+rule.Tool) || has("catalog:c") && slices.Contains(s.catalog, rule.Tool)
-		some := has("tool:"+rule.Tool+" a/b=on") || has("tool:"+rule.Tool+" a/b=off")
+		some := isRuled(s.table)(rule.Tool, "a/b") &&
+			(has("tool:"+rule.Tool+" a/b=on") || has("tool:"+rule.Tool+" a/b=off"))
 		return (!b.ReadOnly || s.readOnly[rule.Tool]) &&
 			(whole || some && rule.Argument == "" || has("tool:"+rule.Name()))
 	})

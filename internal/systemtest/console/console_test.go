@@ -3,7 +3,9 @@ package console_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"html"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +30,7 @@ import (
 	bounds "github.com/mcpgen/mcpgen/runtime/boundary/stored"
 	"github.com/mcpgen/mcpgen/runtime/catalog/stored"
 	"github.com/mcpgen/mcpgen/runtime/identity"
+	"github.com/mcpgen/mcpgen/runtime/mcptest"
 	"github.com/mcpgen/mcpgen/runtime/store"
 )
 
@@ -245,4 +249,92 @@ func TestPatchBlocksAClient(t *testing.T) {
 		`"blocked":true`) {
 		t.Errorf("%d %s", code, body)
 	}
+}
+
+// An agent has the tools of a global catalog that its boundary names by the id. Administrators
+// change the catalog in the console, and the agent gets its new tools. Leads of an organization
+// change their catalogs, so a boundary cannot have one of these.
+func TestBoundaryHasTheToolsOfACatalogOfTheConsole(t *testing.T) {
+	ctx := t.Context()
+	dir := must(directory.Open(ctx, "Orange", filepath.Join(t.TempDir(), "team.db")))
+	defer dir.Close()
+	s := must(store.Open(ctx, testdb.Stores["sqlite"](t)))
+	defer s.Close()
+	source, boundaries := stored.New(s, stored.Stored), bounds.New(s)
+	by := func(client string) access.Principal {
+		return access.Principal{Issuer: "team", Subject: "ada", Client: client, Roles: []string{"Admin"}}
+	}
+	server := must(runtime.New(runtime.Options{
+		Identity: identity.Static(map[string]access.Principal{
+			identity.HashToken("token-of-the-console"): by("console"),
+			identity.HashToken("token-of-the-agent"):   by("agent")}),
+		Access:   runtime.AccessOptions{Boundaries: boundaries},
+		Catalogs: runtime.CatalogOptions{Source: source},
+		Admin: must(admin.New(source, admin.Options{
+			Clients: []boundary.Party{{Issuer: "team", Client: "console"}}})).Handler,
+	}, directory.Toolset(dir)))
+	endpoint := mcptest.Serve(t, server)
+	web := strings.TrimSuffix(endpoint, server.Path())
+	browsing := &http.Client{Jar: must(cookiejar.New(nil)), Transport: browser{http.DefaultTransport}}
+	text := func(res *http.Response, err error) string {
+		defer must(res, err).Body.Close()
+		var b strings.Builder
+		must(io.Copy(&b, res.Body))
+		return html.UnescapeString(strings.ReplaceAll(b.String(), "<wbr>", ""))
+	}
+	post := func(path, want string, form url.Values) {
+		t.Helper()
+		if page := text(browsing.PostForm(web+path, form)); !strings.Contains(page, want) {
+			t.Errorf("%s: %q is not on the page: %s", path, want, page)
+		}
+	}
+	api := func(method, path, body string) string {
+		r := must(http.NewRequestWithContext(ctx, method, web+"/api/v1/"+path, strings.NewReader(body)))
+		r.Header.Set("Content-Type", "application/json")
+		return text(mcptest.HTTPClient("token-of-the-console").Do(r))
+	}
+	post("/console/sign-in", "Signed in as <b>ada</b>", url.Values{"token": {"token-of-the-console"}})
+
+	made := api("POST", "admin/mcp/tool_catalogs", `{"name":"kit","is_active":true}`)
+	kit := regexp.MustCompile(`"id":"(\d+)"`).FindStringSubmatch(made)
+	if kit == nil {
+		t.Fatal(made)
+	}
+	org := must(s.CreateOrg(ctx, "acme", audit.Event{}))
+	team := must(s.CreateTeam(ctx, org.ID, "lab", audit.Event{}))
+	const entry = `{"issuer":"team","client":"agent","roles":"*","items":["catalog:%s"]}`
+	const cure = "and no active global catalog of the store by its id: correct the name, or " +
+		"remove it. " +
+		"A boundary takes no other catalogs: people who may change one could widen the boundary"
+	for _, in := range []store.Scope{store.InOrg(org.ID), store.InTeam(team.ID)} {
+		own := must(s.CreateCatalog(ctx, in, "own", "", true, audit.Event{}))
+		id := strconv.FormatInt(own.ID, 10)
+		if got := api("POST", "admin/boundaries", fmt.Sprintf(entry, id)); !strings.Contains(got, cure) {
+			t.Error(got)
+		}
+		post("/console/boundaries", cure, url.Values{"issuer": {"team"}, "client": {"agent"},
+			"roles": {"*"}, "items": {"catalog:" + id}})
+	}
+	if got := api("POST", "admin/boundaries", fmt.Sprintf(entry, kit[1])); !strings.Contains(got,
+		`"items":["catalog:`+kit[1]+`"]`) {
+		t.Error(got)
+	}
+
+	changes := boundaries.Changes(ctx)
+	listed := func(want ...string) {
+		t.Helper()
+		for {
+			session := mcptest.Connect(t, endpoint, "token-of-the-agent", "")
+			if got := mcptest.Tools(t, session); slices.Equal(got, want) {
+				return
+			}
+			<-changes
+		}
+	}
+	listed()
+	post("/console/catalogs/"+kit[1]+"/entries", "get_all", url.Values{"tool": {"get_all"}})
+	post("/console/catalogs/"+kit[1]+"/entries", "get_by_id", url.Values{"tool": {"get_by_id"}})
+	listed("get_all", "get_by_id")
+	post("/console/catalogs/"+kit[1]+"/entries/remove", "get_by_id", url.Values{"tool": {"get_all"}})
+	listed("get_by_id")
 }

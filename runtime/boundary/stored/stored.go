@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/internal/storechange"
@@ -87,7 +89,8 @@ func newSource(s *store.Store, from database, looking time.Duration) *Source {
 // Store returns the store of the source.
 func (s *Source) Store() *store.Store { return s.store }
 
-// Boundary implements [boundary.Source].
+// Boundary implements [boundary.Source]. A client or an actor whose name no entry of the store can
+// have may use nothing: nobody could see or block it.
 func (s *Source) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
 	s.seen.note(p)
 	k := s.kept.Load()
@@ -95,8 +98,18 @@ func (s *Source) Boundary(_ context.Context, p boundary.Party) (boundary.Boundar
 		return boundary.Boundary{}, false, fmt.Errorf("boundary: the store could not be read for %s: %w",
 			maxAge, k.err)
 	}
+	if !fits(p.Issuer) || !fits(p.Client) || !fits(p.Actor) {
+		return boundary.Boundary{}, true, nil
+	}
 	b, ok := p.In(k.of)
 	return b, ok, nil
+}
+
+// fits reports whether an entry of the store can have a name.
+func fits(name string) bool {
+	return len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsPrint(r) || r == utf8.RuneError
+	})
 }
 
 // ReadsMemoryOnly marks the source; see [boundary.Source].
@@ -185,14 +198,21 @@ func expand(items []string, global map[int64][]string) (expanded []string) {
 func idOf(item string) (int64, bool) {
 	name, ok := strings.CutPrefix(item, "catalog:")
 	id, err := strconv.ParseInt(name, 10, 64)
-	return id, ok && err == nil
+	return id, ok && err == nil && strconv.FormatInt(id, 10) == name
 }
 
-// HasCatalog reports whether an item names an active global catalog of the store by its id.
+// HasCatalog reports whether an item names an active global catalog of the store by its id. For a
+// catalog that is not in memory, such as a new one, it reads the store.
 func (s *Source) HasCatalog(item string) bool {
 	id, ok := idOf(item)
-	_, has := s.kept.Load().global[id]
-	return ok && has
+	if _, has := s.kept.Load().global[id]; has || !ok {
+		return ok
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), reading)
+	defer cancel()
+	global, _ := s.from.GlobalTools(ctx)
+	_, has := global[id]
+	return has
 }
 
 // differences returns the parties whose boundaries differ.

@@ -587,6 +587,37 @@ func TestBoundaryHasTheToolsOfAGlobalCatalog(t *testing.T) {
 			}
 			must(s.UpdateCatalog(ctx, store.Global, kit.ID, 1, store.CatalogPatch{Active: new(bool)}, ada))
 			want("that is not active", "tool:own", "catalog:kit")
+			late := must(s.CreateCatalog(ctx, store.Global, "late", "", true, ada))
+			if item := fmt.Sprint("catalog:", late.ID); !source.HasCatalog(item) {
+				t.Errorf("%s: a new catalog is not found", item)
+			}
 		})
+	}
+}
+
+// A client or an actor whose name the store cannot have may use nothing: nobody could block it.
+func TestNamesThatNoEntryCanHaveMayUseNothing(t *testing.T) {
+	s := open(t, engines["sqlite"](t))
+	for _, p := range []boundary.Party{{Issuer: "i", Client: "*"}, {Issuer: "i", Actor: "robot"}} {
+		must(s.CreateBound(t.Context(), p, one, ada))
+	}
+	source := stored.New(s)
+	for _, name := range []string{strings.Repeat("a", 513), "agent\u200b", "agent\u202e"} {
+		for _, p := range []boundary.Party{{Issuer: "i", Client: name, Subject: "ada"},
+			{Issuer: "i", Actor: name}} {
+			entry := p
+			entry.Subject = ""
+			if _, err := s.CreateBound(t.Context(), entry, one, ada); err == nil {
+				t.Errorf("the store has an entry of %q", name)
+			}
+			b, found, err := source.Boundary(t.Context(), p)
+			if !found || err != nil || len(b.Items) > 0 {
+				t.Errorf("%q: %v, %v, %v", name, b, found, err)
+			}
+		}
+	}
+	if b, _, err := source.Boundary(t.Context(), boundary.Party{Issuer: "i",
+		Client: strings.Repeat("é", 256)}); err != nil || len(b.Items) != 1 {
+		t.Errorf("%v, %v", b, err)
 	}
 }

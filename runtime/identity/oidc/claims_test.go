@@ -101,6 +101,14 @@ func TestRolesAreMapped(t *testing.T) {
 		"keys of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names, RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": map[string]any{"7": "x", "8": "y"},
 				"boss": map[string]any{"8": "y", "77": "z"}}}, []string{"Member"}},
+		"values of an organization that do not count": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: names, RolesOrg: "7"}, []any{"role", map[string]any{
+			"op": map[string]any{"7": false}, "boss": map[string]any{"7": ""},
+			"x": map[string]any{"7": nil}}}, nil},
+		"objects and true of an organization": {oidc.Claims{Roles: []string{"role"},
+			RoleNames: names, RolesOrg: "7"}, []any{"role", map[string]any{
+			"op": map[string]any{"7": true}, "boss": map[string]any{"7": map[string]any{"x": 1}}}},
+			[]string{"Admin", "Member"}},
 		"true, of an organization": {oidc.Claims{Roles: []string{"role"}, RoleNames: names,
 			RolesOrg: "7"},
 			[]any{"role", map[string]any{"op": true}}, nil},

@@ -62,11 +62,14 @@ func (m Claims) roleNames(claim any) (names []string) {
 
 // counts reports whether a key of an object with this value names a role of the caller.
 func (m Claims) counts(value any) bool {
-	if o, ok := value.(map[string]any); ok {
-		_, has := o[m.RolesOrg]
-		return len(o) > 0 && (m.RolesOrg == "" || has)
+	o, ok := value.(map[string]any)
+	if m.RolesOrg == "" {
+		return len(o) > 0 || value == true
 	}
-	return value == true && m.RolesOrg == ""
+	of := o[m.RolesOrg] // the domain of the organization in tokens of Zitadel
+	name, isText := of.(string)
+	inner, _ := of.(map[string]any)
+	return ok && (of == true || isText && name != "" || len(inner) > 0)
 }
 
 // readsRoles reports whether roleNames takes all of a claim's value.

@@ -188,7 +188,8 @@ func (l *ListChanged) RecheckBoundaries(match func(access.Principal) bool) {
 	}
 }
 
-// rebound checks the client if its boundary has changed what it is listed.
+// rebound checks the client if its boundary has changed what it is listed, or the roles with which
+// the host is read.
 func (s *Subscription) rebound() {
 	defer worker.Contain(s.ctx, s.log, "a check of a boundary panicked")
 	l := s.changes
@@ -200,8 +201,11 @@ func (s *Subscription) rebound() {
 		s.session.End()
 		return
 	}
-	if !l.listsSame(before, now) {
-		s.wake()
+	is := caller
+	caller.Bounds, is.Bounds = before.Bounds, now.Bounds
+	host := l.Host != nil && !slices.Equal(caller.Within().Roles, is.Within().Roles)
+	if host || !l.listsSame(before, now) {
+		s.check(host)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -458,21 +462,21 @@ func (s *Subscription) current() (state subscriptionState, now digests, changed 
 	if silent {
 		return state, now, changed, false // Observe checks again with the next credential
 	}
+	if l.Boundaries != nil { // the host is read with the roles that count at present
+		bounds, next := l.Boundaries.Of(s.ctx, state.bounded)
+		l.mu.Lock()
+		if s.wakeAt(next); s.isOf(state.asCaller) { // and not observed since
+			s.caller.Bounds = bounds
+		}
+		l.mu.Unlock()
+		state.caller.Bounds = bounds
+	}
 	p := state.present()
 	if l.Host != nil && state.unchecked && !state.caller.Anonymous() {
 		p = s.peek(state.caller)
 	}
 	if l.Host != nil && !p.Anonymous() && p.Permits == nil {
 		return state, now, changed, false // until the host is read again
-	}
-	if l.Boundaries != nil {
-		var next time.Time
-		p.Bounds, next = l.Boundaries.Of(s.ctx, state.bounded)
-		l.mu.Lock()
-		if s.wakeAt(next); s.isOf(state.asCaller) { // and not observed since
-			s.caller.Bounds = p.Bounds
-		}
-		l.mu.Unlock()
 	}
 	f, err := l.Catalogs.Resolve(s.ctx, p, state.query)
 	if err != nil && !errors.Is(err, catalog.ErrUnknown) {

@@ -190,6 +190,54 @@ func message(s request.Session, role string) *request.Info {
 	return &request.Info{Principal: p, Session: s, Version: request.NewestWithSessions}
 }
 
+// fences has one boundary for all clients.
+type fences struct{ bounds *access.Bounds }
+
+func (f *fences) Of(context.Context, access.Principal) (*access.Bounds, time.Time) {
+	return f.bounds, time.Time{}
+}
+
+func (*fences) Blocked(access.Principal) bool { return false }
+
+// rolesHost notes the roles with which it is read.
+type rolesHost struct {
+	fakeHost
+	roles []string
+}
+
+func (h *rolesHost) Peek(ctx context.Context, p access.Principal) (access.Principal, error) {
+	h.roles = append(h.roles, p.Within().Roles...)
+	return h.fakeHost.Peek(ctx, p)
+}
+
+// If a boundary changes the roles that count, the host is read with these roles at once. It is not
+// read if the same roles count.
+func TestHostIsReadWithTheRolesOfThePresentBoundary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		host := &rolesHost{fakeHost: fakeHost{permits: permits}}
+		c := watching(t, nil, host)
+		bounds := func(roles ...string) *access.Bounds {
+			return c.Lists.Policy.Table.Bounds(roles, func(access.Kind, access.Rule) bool { return true })
+		}
+		all := &fences{bounds("Admin")}
+		c.Boundaries = all
+		s := newSession()
+		info := message(s, "Admin")
+		info.Principal.Bounds = all.bounds
+		c.Observe(info)
+		synctest.Wait()
+		for _, roles := range [][]string{{"Viewer"}, {"Viewer"}, nil, {"Admin"}} {
+			all.bounds = bounds(roles...)
+			c.RecheckBoundaries(func(access.Principal) bool { return true })
+			synctest.Wait()
+		}
+		if got := fmt.Sprint(host.roles); got != "[Viewer Admin]" || host.took() != 3 {
+			t.Errorf("the host was read with %s", got)
+		}
+		close(s.ended)
+	})
+}
+
 // After the end of its last caller's credential a client gets nothing, and the host is not queried.
 func TestNobodyIsNotifiedOnceTheCredentialHasEnded(t *testing.T) {
 	host := &fakeHost{}

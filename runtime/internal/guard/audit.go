@@ -33,13 +33,16 @@ var (
 
 // NewEvent returns an event about a message, without what a decision adds.
 func NewEvent(info *request.Info, kind audit.Type) audit.Event {
-	p := info.Principal
+	p, of := info.Principal, info.Bounded()
 	e := audit.Event{
 		Type: kind, RequestID: info.ID, TraceID: info.TraceID,
 		Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(), Roles: p.Roles,
 	}
-	if p.Actor.Subject != "" {
-		e.Actor = new(p.Actor)
+	if p.Anonymous() && of.Client != "" { // the host has no user, and the client has a boundary
+		e.Issuer, e.Client = of.Issuer, of.Client
+	}
+	if of.Actor.Subject != "" {
+		e.Actor = new(of.Actor)
 	}
 	return e
 }

@@ -114,7 +114,7 @@ func (g *Guard) createTask(next Next) Next {
 			call.InputResponses == nil && call.RequestState == "" {
 			return next(ctx, m)
 		}
-		id, record, err := g.Tasks.Create(ctx, task.Record{Owner: ownerOf(m.Principal),
+		id, record, err := g.Tasks.Create(ctx, task.Record{Owner: ownerOf(m.Bounded()),
 			Tool: t.Name, RequestID: m.ID, Arguments: call.Arguments, Authority: m.Expires,
 			Caller: callerOf(m.Principal)}, t.Timeout)
 		switch {
@@ -392,6 +392,12 @@ func (g *Guard) TaskLost(ctx context.Context, r task.Record) {
 	event := audit.Event{Time: r.Created, Type: audit.TaskEnded, RequestID: r.RequestID,
 		Issuer: r.Owner.Issuer, Principal: r.Owner.Subject, Client: r.Owner.Client, Tool: r.Tool,
 		Missing: r.Message, Axis: audit.AxisCancelled}
+	if r.Owner.Actor != "" {
+		event.Actor = &access.Actor{Issuer: r.Owner.ActorIssuer, Subject: r.Owner.Actor}
+	}
+	if r.Message == principal.ErrBlocked.Error() {
+		event.Axis, event.Missing = string(access.AxisBoundary), blocked
+	}
 	event.End(audit.Errored)
 	// The request that has found it may have a value for a handler, and no sink gets one.
 	ctx = credential.With(context.WithoutCancel(ctx), nil)
@@ -447,7 +453,7 @@ func (g *Guard) find(ctx context.Context, m *Message) (task.Record, error) {
 		failure(audit.Invalid)
 		return task.Record{}, wire.MissingTasks()
 	}
-	found, err := g.Tasks.Find(ctx, ownerOf(m.Principal), params.ID)
+	found, err := g.Tasks.Find(ctx, ownerOf(m.Bounded()), params.ID)
 	d := g.Policy.Decide(m.Principal, m.Catalog.ReadOnly, access.Tools, found.Tool)
 	switch {
 	case err != nil && !errors.Is(err, task.ErrUnknown):

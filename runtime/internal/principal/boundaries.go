@@ -520,9 +520,16 @@ func (b *Boundaries) compile(all limits) *access.Bounds {
 	})
 }
 
+// isRuled reports whether values of an argument have rules.
+func (b *Boundaries) isRuled(tool, argument string) bool {
+	return slices.ContainsFunc(b.Table.Values, func(v access.Rule) bool {
+		return v.Tool == tool && v.Argument == argument
+	})
+}
+
 // allowed returns a func that reports whether one boundary has the item of a rule.
 func (b *Boundaries) allowed(one boundary.Boundary) func(access.Kind, access.Rule) bool {
-	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs)
+	items, bad := boundaryitem.NewSet(one.Items, b.Catalogs, b.isRuled)
 	for _, err := range append(bad, b.alone(one)...) {
 		b.Log.Warn("an item of a boundary allows nothing", "error", err)
 	}

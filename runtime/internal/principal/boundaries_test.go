@@ -255,6 +255,20 @@ func TestItemsNameCatalogsOfTheirSource(t *testing.T) {
 	}
 }
 
+// The name of a catalog of the code is no id of a catalog of the source.
+func TestCatalogOfTheCodeIsNoID(t *testing.T) {
+	for source, fails := range map[boundary.Source]bool{&shelf{}: true, &fence{}: false} {
+		_, err := NewBoundaries(BoundariesConfig{Source: source,
+			Log:      slog.New(slog.DiscardHandler),
+			Catalogs: map[string][]string{"17": {"a"}, "v17": {"a"}},
+			Table:    access.NewTable(access.Rule{Tool: "a", Public: true})})
+		if fails != (err != nil && strings.Contains(err.Error(), "the catalog 17 of the code")) ||
+			err != nil && strings.Contains(err.Error(), "v17") {
+			t.Errorf("%T: %v", source, err)
+		}
+	}
+}
+
 // desk is a source that returns one boundary, which the test writes to.
 type desk struct{ one boundary.Boundary }
 

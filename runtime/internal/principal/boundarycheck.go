@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
@@ -20,14 +21,25 @@ type lister interface {
 	All() iter.Seq2[boundary.Party, boundary.Boundary]
 }
 
+// hasCatalogs is a source whose boundaries may name global catalogs of a store by their ids.
+type hasCatalogs interface{ HasCatalog(item string) bool }
+
 // check returns the errors of [Boundaries.Check] for a source that lists its boundaries. It warns
 // of boundaries that have ended.
 func (b *Boundaries) check() error {
+	var found problems
+	if _, ok := b.Source.(hasCatalogs); ok {
+		for _, name := range slices.Sorted(maps.Keys(b.Catalogs)) {
+			if strings.Trim(name, "0123456789") == "" {
+				found.add("the name of the catalog %s of the code is an id of a catalog in the store for "+
+					"Options.Access.Boundaries: rename it (//mcp:tool catalog=)", name)
+			}
+		}
+	}
 	source, ok := b.Source.(lister)
 	if !ok {
-		return nil
+		return errors.Join(found...)
 	}
-	var found problems
 	for party, e := range source.All() {
 		for _, err := range append(b.Check(party, e), b.alone(e)...) {
 			found.add("Options.Access.Boundaries: %s: %w", e.Where, err)
@@ -43,7 +55,7 @@ func (b *Boundaries) check() error {
 // alone returns an error for each item that allows nothing without others: see
 // [Boundaries.outside].
 func (b *Boundaries) alone(e boundary.Boundary) (found []error) {
-	items, _ := boundaryitem.NewSet(e.Items, b.Catalogs)
+	items, _ := boundaryitem.NewSet(e.Items, b.Catalogs, b.isRuled)
 	for _, text := range e.Items {
 		item, err := boundaryitem.Parse(text)
 		if err != nil || item.Kind != boundaryitem.Resource && item.Kind != boundaryitem.Skill {
@@ -91,7 +103,9 @@ func (b *Boundaries) Check(party boundary.Party, e boundary.Boundary) (found []e
 	}
 	if !boundaryitem.IsAll(e.Roles) {
 		for _, role := range e.Roles {
-			bad(checkRole(b.Table, role))
+			if err := checkRole(b.Table, role); err != nil {
+				bad(fmt.Errorf("roles has %w", err))
+			}
 		}
 	}
 	if !boundaryitem.IsAll(e.Items) {
@@ -125,7 +139,7 @@ func (b *Boundaries) checkItem(text string) error {
 			return nil
 		}
 		cure := ""
-		if source, ok := b.Source.(interface{ HasCatalog(item string) bool }); ok {
+		if source, ok := b.Source.(hasCatalogs); ok {
 			if source.HasCatalog(text) {
 				return nil
 			}

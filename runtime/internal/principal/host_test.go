@@ -172,7 +172,8 @@ func TestRefreshReturnsWhatCountsNow(t *testing.T) {
 	s.put(nil)
 	unavailable := infoOf(ada(""))
 	unavailable.Permissions = &request.Permissions{Unavailable: true}
-	if _, now = h.Refresh(t.Context(), unavailable, unavailable.Principal); now != unavailable.Permissions {
+	if _, now = h.Refresh(t.Context(), unavailable,
+		unavailable.Principal); now != unavailable.Permissions {
 		t.Error("a message without permissions got some on its way")
 	}
 }

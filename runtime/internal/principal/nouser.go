@@ -36,7 +36,10 @@ func (h *Host) Resolve(ctx context.Context, p access.Principal) error {
 
 // User returns the host's user of a principal.
 func (h *Host) User(ctx context.Context, p access.Principal) (capability.User, error) {
-	return callHost(ctx, h, func() (capability.User, error) { return h.Source.Resolve(ctx, p.Within()) })
+	return callHost(ctx, h, func() (capability.User, error) {
+		return h.Source.Resolve(ctx,
+			p.Within())
+	})
 }
 
 func (h *Host) withoutUser() string {

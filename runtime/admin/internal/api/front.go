@@ -35,11 +35,9 @@ func requestOf(ctx context.Context) *request { return ctx.Value(requestKey{}).(*
 
 // by is the event of a change's caller; see store.CreateOrg.
 func (r *request) by() audit.Event {
-	return audit.Event{
-		RequestID: r.id, Issuer: r.caller.Issuer, Principal: r.caller.Subject,
-		Client: r.caller.ClientID(), Roles: r.caller.Roles,
-		Arguments: input.Arguments(r.body),
-	}
+	e := front.By(r.caller, r.id)
+	e.Arguments = input.Arguments(r.body)
+	return e
 }
 
 // ServeHTTP serves authenticated requests. For all others the status is 401 or 429, for any

@@ -120,15 +120,18 @@ func register[I, O any](a *API, op huma.Operation, g gate,
 
 // refused records a refused request.
 func (a *API) refused(r *request, action string, scope store.Scope, why error) {
-	front.Refused(r.Context(), a.audit, a.log, r.by(), action, scope.String(), needs(why))
+	front.Refused(r.Context(), a.audit, a.log, r.by(), action, scope.String(), a.needs(r, why))
 }
 
 // needs is what a refused caller lacks, for the audit.
-func needs(why error) string {
+func (a *API) needs(r *request, why error) string {
+	admin, manager := errors.Is(why, problem.NoAdmin), errors.Is(why, problem.NoManager)
 	switch {
-	case errors.Is(why, problem.NoAdmin):
+	case (admin || manager) && !a.server.MayManage(r.caller):
+		return front.NeedsClient
+	case admin:
 		return front.NeedsAdmin
-	case errors.Is(why, problem.NoManager):
+	case manager:
 		return front.NeedsManager
 	}
 	return front.NeedsMember

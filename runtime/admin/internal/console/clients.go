@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpgen/mcpgen/internal/boundaryitem"
@@ -42,17 +43,23 @@ func (v *visit) row(b store.Bound) boundRow {
 	return boundRow{b, v.clients.Reach(v.ctx, &b.Boundary).AllThree()}
 }
 
-// Who is the party in words.
+// Who is the party in words. A name with a space has quotes, so that it is no such words.
 func (b boundRow) Who() string {
+	name := func(of string) string {
+		if strings.Contains(of, " ") {
+			return strconv.Quote(of)
+		}
+		return of
+	}
 	switch p := b.Party; {
 	case p.Actor != "":
-		return "actor " + p.Actor
+		return "actor " + name(p.Actor)
 	case p.Client == boundaryitem.All:
 		return "all other clients"
 	case p.Subject != "":
-		return p.Client + " for " + p.Subject
+		return name(p.Client) + " for " + name(p.Subject)
 	default:
-		return p.Client
+		return name(p.Client)
 	}
 }
 

@@ -68,6 +68,7 @@ func New(server runtime.Administered, s *store.Store, a *authority.Authority,
 type machine interface {
 	Masker() redact.Masker
 	Identify(r *http.Request) (context.Context, access.Principal, error)
+	MayManage(p access.Principal) bool
 	ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
 		name string) access.Explanation
 	ListTools(ctx context.Context, ref catalog.Ref) (runtime.Listing, error)

@@ -64,8 +64,7 @@ func (v *visit) id() int64 { return ids.Of(v.r.PathValue("id")) }
 
 // by is who changes something, for the audit, with the fields of the form by name, size and digest.
 func (v *visit) by() audit.Event {
-	e := audit.Event{Issuer: v.caller.Issuer, Principal: v.caller.Subject,
-		Client: v.caller.ClientID(), Roles: v.caller.Roles, RequestID: runtime.RequestID(v.ctx)}
+	e := front.By(v.caller, runtime.RequestID(v.ctx))
 	for _, name := range slices.Sorted(maps.Keys(v.r.PostForm)) {
 		if !slices.Contains(formFields, name) {
 			continue

@@ -179,7 +179,8 @@ func TestChosenPrincipalGetsTheReason(t *testing.T) {
 	for _, want := range []string{
 		"tool|May use|Is listed|Lacks|Why",
 		"change|no|hidden|needs role Member|(holds:)authentication: needs an authenticated " +
-			"caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs write, or all and more, has read, write",
+			"caller, has vera(fails:)role: needs Member, has Viewer(holds:)scopes: needs " +
+			"write, or all and more, has read, write",
 		"view|yes|listed||(holds:)authentication: needs an authenticated caller, has vera(holds:)role: needs Viewer, has Viewer",
 		"open switched off|no|hidden||(fails:)switched off: unknown to everybody(holds:)public: needs nothing, has vera",
 	} {

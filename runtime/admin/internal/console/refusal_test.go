@@ -23,6 +23,7 @@ func TestRefusalsAreRecorded(t *testing.T) {
 	sink := audit.SinkFunc(func(_ context.Context, e audit.Event) error { events = append(events, e); return nil })
 	w.Handler = console.NewOf(w.machine, w.store, authority.New(w.machine, w.store, stored.Stored), console.Options{Audit: sink})
 	const isAdmin, isManager = "requires the role of an admin", "requires owner, admin or lead"
+	const isClient = "requires a client of admin.Options.Clients, and no actor"
 	foreign, own := fmt.Sprint("/console/catalogs/", w.ofDen.ID), fmt.Sprint("/console/catalogs/", w.ofLab.ID)
 	for _, c := range []struct {
 		token, method, path     string
@@ -31,6 +32,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		{"token-lead", "GET", "/console/tools", "GET /console/tools", "anywhere", isAdmin},
 		{"token-lead", "POST", "/console/tools", "POST /console/tools", "anywhere", isAdmin},
 		{"token-lead", "POST", "/console/orgs/1/members", "POST /console/orgs/{id}/members", "anywhere", isAdmin},
+		{"token-admin-agent", "GET", "/console/tools", "GET /console/tools", "anywhere", isClient},
+		{"token-admin-agent", "GET", foreign, "GET /console/catalogs/{id}", "anywhere", isClient},
 		{"token-member", "GET", "/console", "GET /console", "anywhere", isManager},
 		{"token-member", "POST", "/console/tools", "POST /console/tools", "anywhere", isManager},
 		{"token-member", "GET", "/console/nowhere", "unknown", "anywhere", isManager},
@@ -63,7 +66,8 @@ func TestRefusalsAreRecorded(t *testing.T) {
 		}
 		e := events[0]
 		if p := callers[c.token]; e.Type != audit.AdminRequest || e.Failure != audit.Denied ||
-			e.Time.IsZero() || e.Issuer != p.Issuer || e.Principal != p.Subject || !slices.Equal(e.Roles, p.Roles) ||
+			e.Time.IsZero() || e.Issuer != p.Issuer || e.Principal != p.Subject ||
+			!slices.Equal(e.Roles, p.Roles) ||
 			e.Action != c.action || e.Object != c.object || e.Missing != c.missing || e.Arguments != nil {
 			t.Errorf("%+v: %+v", c, e)
 		}

@@ -156,6 +156,9 @@ func (v *visit) denied(pattern string, err error) {
 	default:
 		return
 	}
+	if !v.server.MayManage(v.caller) {
+		needs = front.NeedsClient
+	}
 	front.Refused(v.ctx, v.audit, v.log, v.by(), cmp.Or(pattern, "unknown"), object, needs)
 }
 

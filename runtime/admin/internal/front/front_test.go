@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/mcpgen/mcpgen/internal/testdb"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/admin/internal/front"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
@@ -168,6 +169,17 @@ func TestRefusalIsRecordedForWhoHasLeft(t *testing.T) {
 		t.Errorf("the log: %s", &log)
 	}
 	front.Refused(ctx, nil, logger, by, "", "", "")
+}
+
+func TestEventOfADelegatedTokenHasTheActor(t *testing.T) {
+	p := access.Principal{Issuer: "i", Subject: "ada", Client: "agent", Roles: []string{"Admin"}}
+	if e := front.By(p, "R1"); e.Actor != nil {
+		t.Errorf("an actor without one: %+v", e.Actor)
+	}
+	p.Actor = access.Actor{Issuer: "i", Subject: "bot"}
+	if e := front.By(p, "R1"); e.Actor == nil || *e.Actor != p.Actor {
+		t.Errorf("%+v, want %+v", e.Actor, p.Actor)
+	}
 }
 
 func TestBodyIsReadOnceAndPutBack(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 )
 
@@ -12,9 +13,20 @@ import (
 const (
 	NeedsAdmin   = "requires the role of an admin"
 	NeedsManager = "requires owner, admin or lead"
+	NeedsClient  = "requires a client of admin.Options.Clients, and no actor"
 	NeedsMember  = "requires membership"
 	NeedsAsker   = "must be the requesting client"
 )
+
+// By is the event of a request's caller.
+func By(p access.Principal, id string) audit.Event {
+	e := audit.Event{RequestID: id, Issuer: p.Issuer, Principal: p.Subject, Client: p.ClientID(),
+		Roles: p.Roles}
+	if p.Actor.Subject != "" {
+		e.Actor = new(p.Actor)
+	}
+	return e
+}
 
 // Refused records a refused request: the caller from by, the action, the object and the missing
 // right. It records no other input of the caller. If recording fails, the request stays refused
