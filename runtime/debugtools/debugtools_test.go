@@ -304,7 +304,7 @@ func TestResultsHaveTheFieldsThatAreDocumented(t *testing.T) {
 		{debugtools.ServerInfo{}, []string{"serverName", "version", "buildVersion", "transport",
 			"transports", "protocolVersion", "protocolVersions", "goVersion", "operatingSystem",
 			"processorCount", "workingDirectory", "uptime", "build"}},
-		{debugtools.Build{}, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime",
+		{debugtools.ServerInfo{}.Build, []string{"module", "moduleVersion", "vcs", "vcsRevision", "vcsTime",
 			"vcsModified", "goos", "goarch", "cgoEnabled"}},
 		{debugtools.HTTPHeaders{}, []string{"available", "message", "headers", "method", "path",
 			"queryString"}},

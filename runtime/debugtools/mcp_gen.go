@@ -28,7 +28,7 @@ const (
 func Toolset(inspector *Inspector) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/runtime/debugtools",
-		Manifest: "sha256:4cb6863edbc2fa068afd7a5c5e8659b9222cc53047abf94c68a349549e5edcf2",
+		Manifest: "sha256:06150db600cd701667f8fe825b87ffdb12300f013a785e7a5f58a178bb2fda9e",
 		Server:   toolset.ServerInfo{Name: "debug", Title: "Debug tools"},
 		Table: access.Table{
 			Rules: []access.Rule{
@@ -121,7 +121,7 @@ func decodeNothing(r *decode.Reader, v *Nothing) {
 const (
 	nothingSchema     = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	httpHeadersSchema = `{"properties":{"available":{"type":"boolean","description":"Available is true if the call came over HTTP. If not, message contains the reason and the other fields are empty."},"message":{"type":"string"},"headers":{"additionalProperties":{"type":"string"},"type":"object","description":"Headers by name, with credentials and other secrets masked. Several values of a header are joined by commas."},"method":{"type":"string"},"path":{"type":"string"},"queryString":{"type":"string","description":"QueryString is the query string as sent, with secrets masked."}},"additionalProperties":false,"type":"object","required":["available","headers","method","path","queryString"],"description":"Contains the HTTP request of a call."}`
-	serverInfoSchema  = `{"properties":{"serverName":{"type":"string"},"version":{"type":"string","description":"Version is the version= of //mcp:server, which clients get too."},"buildVersion":{"type":"string","description":"BuildVersion is the version of the program: the main module's version, or else the revision, with +dirty for a modified one; (devel) if the build has neither."},"transport":{"type":"string","description":"Transport is the transport of the call: stdio or http."},"transports":{"items":{"type":"string"},"type":"array","description":"Transports are the transports that the server serves now."},"protocolVersion":{"type":"string","description":"ProtocolVersion is the version of MCP of the call."},"protocolVersions":{"items":{"type":"string"},"type":"array","description":"ProtocolVersions are the versions of MCP that the server serves, the newest first."},"goVersion":{"type":"string"},"operatingSystem":{"type":"string"},"processorCount":{"type":"integer","description":"ProcessorCount is the number of logical processors that the process may use."},"workingDirectory":{"type":"string","description":"WorkingDirectory is empty if it was removed."},"uptime":{"type":"string","description":"Uptime is the age of the process in hours, minutes and seconds, as in 26h3m5s."},"build":{"properties":{"module":{"type":"string","description":"Module is the path of the main module, and ModuleVersion its version."},"moduleVersion":{"type":"string"},"vcs":{"type":"string","description":"VCS is the version control system, such as git. Revision, Time and Modified are the state that was built."},"vcsRevision":{"type":"string"},"vcsTime":{"type":"string"},"vcsModified":{"type":"string"},"goos":{"type":"string"},"goarch":{"type":"string"},"cgoEnabled":{"type":"string"}},"additionalProperties":false,"type":"object","description":"Build is what the program contains about its build. A missing fact is left out. Flags of compiler and linker are not part of it, because builds put secrets there."}},"additionalProperties":false,"type":"object","required":["serverName","version","buildVersion","transport","transports","protocolVersion","protocolVersions","goVersion","operatingSystem","processorCount","workingDirectory","uptime","build"],"description":"Contains facts about the server and its process."}`
+	serverInfoSchema  = `{"properties":{"serverName":{"type":"string"},"version":{"type":"string","description":"Version is the version= of //mcp:server, which clients get too."},"buildVersion":{"type":"string","description":"BuildVersion is the version of the program: the main module's version, or else the revision, with +dirty for a modified one; (devel) if the build has neither."},"transport":{"type":"string","description":"Transport is the transport of the call: stdio or http."},"transports":{"items":{"type":"string"},"type":"array","description":"Transports are the transports that the server serves now."},"protocolVersion":{"type":"string","description":"ProtocolVersion is the version of MCP of the call."},"protocolVersions":{"items":{"type":"string"},"type":"array","description":"ProtocolVersions are the versions of MCP that the server serves, the newest first."},"goVersion":{"type":"string"},"operatingSystem":{"type":"string"},"processorCount":{"type":"integer","description":"ProcessorCount is the number of logical processors that the process may use."},"workingDirectory":{"type":"string","description":"WorkingDirectory is empty if it was removed."},"uptime":{"type":"string","description":"Uptime is the age of the process in hours, minutes and seconds, as in 26h3m5s."},"build":{"properties":{"module":{"type":"string","description":"Module is the path of the main module, and ModuleVersion its version."},"moduleVersion":{"type":"string"},"vcs":{"type":"string","description":"VCS is the version control system, such as git. Revision, Time and Modified are the state that was built."},"vcsRevision":{"type":"string"},"vcsTime":{"type":"string"},"vcsModified":{"type":"string"},"goos":{"type":"string"},"goarch":{"type":"string"},"cgoEnabled":{"type":"string"}},"additionalProperties":false,"type":"object","description":"build is what the program contains about its build. A missing fact is left out. Flags of compiler and linker are not part of it, because builds put secrets there."}},"additionalProperties":false,"type":"object","required":["serverName","version","buildVersion","transport","transports","protocolVersion","protocolVersions","goVersion","operatingSystem","processorCount","workingDirectory","uptime","build"],"description":"Contains facts about the server and its process."}`
 	userClaimsSchema  = `{"properties":{"available":{"type":"boolean","description":"Available is true if the call came over HTTP. If not, message contains the reason and the other fields are empty."},"isAuthenticated":{"type":"boolean"},"authenticationType":{"type":"string","description":"AuthenticationType is how the server verified the caller, such as Bearer or JWT."},"message":{"type":"string"},"claims":{"type":"object","description":"Claims by name, with secrets masked."}},"additionalProperties":false,"type":"object","required":["available","isAuthenticated","authenticationType","claims"],"description":"Contains the caller's authentication and claims."}`
 	environmentSchema = `{"properties":{"variables":{"additionalProperties":{"type":"string"},"type":"object","description":"Variables by name, with the same mask in place of each secret. Names that are equal after masking get numbers."},"emptyVariables":{"items":{"type":"string"},"type":"array","description":"EmptyVariables are the names of the variables that are set and empty, secrets included."},"totalCount":{"type":"integer","description":"TotalCount is the number of variables."},"maskedCount":{"type":"integer","description":"MaskedCount is the number of variables whose name or value is masked, in whole or in part."}},"additionalProperties":false,"type":"object","required":["variables","emptyVariables","totalCount","maskedCount"],"description":"Contains the environment variables of the server's process."}`
 )
@@ -132,17 +132,6 @@ func _() {
 	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, ServerInfo, error)]((*Inspector).GetServerInfo)
 	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, UserClaims, error)]((*Inspector).GetUserClaims)
 	toolset.RunGoGenerate[func(*Inspector, context.Context, *mcp.CallToolRequest, Nothing) (*mcp.CallToolResult, Environment, error)]((*Inspector).PrintEnv)
-	toolset.RunGoGenerate[struct {
-		Module        string `json:"module,omitempty"`
-		ModuleVersion string `json:"moduleVersion,omitempty"`
-		VCS           string `json:"vcs,omitempty"`
-		Revision      string `json:"vcsRevision,omitempty"`
-		Time          string `json:"vcsTime,omitempty"`
-		Modified      string `json:"vcsModified,omitempty"`
-		GOOS          string `json:"goos,omitempty"`
-		GOARCH        string `json:"goarch,omitempty"`
-		CGO           string `json:"cgoEnabled,omitempty"`
-	}](Build{})
 	toolset.RunGoGenerate[struct {
 		Variables      map[string]string `json:"variables"`
 		EmptyVariables []string          `json:"emptyVariables"`
@@ -171,7 +160,7 @@ func _() {
 		ProcessorCount   int      `json:"processorCount"`
 		WorkingDirectory string   `json:"workingDirectory"`
 		Uptime           string   `json:"uptime"`
-		Build            Build    `json:"build"`
+		Build            build    `json:"build"`
 	}](ServerInfo{})
 	toolset.RunGoGenerate[struct {
 		Available          bool           `json:"available"`
@@ -180,18 +169,29 @@ func _() {
 		Message            string         `json:"message,omitempty"`
 		Claims             map[string]any `json:"claims"`
 	}](UserClaims{})
+	toolset.RunGoGenerate[struct {
+		Module        string `json:"module,omitempty"`
+		ModuleVersion string `json:"moduleVersion,omitempty"`
+		VCS           string `json:"vcs,omitempty"`
+		Revision      string `json:"vcsRevision,omitempty"`
+		Time          string `json:"vcsTime,omitempty"`
+		Modified      string `json:"vcsModified,omitempty"`
+		GOOS          string `json:"goos,omitempty"`
+		GOARCH        string `json:"goarch,omitempty"`
+		CGO           string `json:"cgoEnabled,omitempty"`
+	}](build{})
 }
 
 // None of these types has JSON methods of its own: a new one is ambiguous here.
 func _() {
 	type runGoGenerate = toolset.Codec
 	var _ runGoGenerate = struct {
-		*Build
 		*Environment
 		*HTTPHeaders
 		*Nothing
 		*ServerInfo
 		*UserClaims
+		*build
 		runGoGenerate
 	}{}
 }

@@ -15,13 +15,13 @@ import (
 // detect these changes.
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
-		Source: "2:f94c84067dbe3925d6a4e1310d54263c",
-		Code:   "2:9ea60049ae7f2e6bec350c3e56c7a66b",
+		Source: "2:d3777d07b7aa20c822c25b8a5d6cae2e",
+		Code:   "2:414ee438843ebe577f88c23838a0eb85",
 		Declarations: map[string][]string{
 			".": {
-				"Build", "Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders",
-				"Inspector.GetServerInfo", "Inspector.GetUserClaims", "Inspector.PrintEnv",
-				"Nothing", "ServerInfo", "UserClaims",
+				"Environment", "HTTPHeaders", "Inspector.GetHTTPHeaders", "Inspector.GetServerInfo",
+				"Inspector.GetUserClaims", "Inspector.PrintEnv", "Nothing", "ServerInfo",
+				"UserClaims", "build",
 			},
 		},
 	}

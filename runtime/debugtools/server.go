@@ -35,12 +35,12 @@ type ServerInfo struct {
 	WorkingDirectory string `json:"workingDirectory"`
 	// Uptime is the age of the process in hours, minutes and seconds, as in 26h3m5s.
 	Uptime string `json:"uptime"`
-	Build  Build  `json:"build"`
+	Build  build  `json:"build"`
 }
 
-// Build is what the program contains about its build. A missing fact is left out. Flags of compiler
+// build is what the program contains about its build. A missing fact is left out. Flags of compiler
 // and linker are not part of it, because builds put secrets there.
-type Build struct {
+type build struct {
 	// Module is the path of the main module, and ModuleVersion its version.
 	Module        string `json:"module,omitempty"`
 	ModuleVersion string `json:"moduleVersion,omitempty"`
@@ -105,8 +105,8 @@ func versionOf(info *debug.BuildInfo) string {
 }
 
 // buildOf returns the facts about a build that are no secrets.
-func buildOf(info *debug.BuildInfo, mask func(string) string) Build {
-	b := Build{Module: mask(info.Main.Path), ModuleVersion: mask(info.Main.Version)}
+func buildOf(info *debug.BuildInfo, mask func(string) string) build {
+	b := build{Module: mask(info.Main.Path), ModuleVersion: mask(info.Main.Version)}
 	shown := map[string]*string{
 		"vcs": &b.VCS, "vcs.revision": &b.Revision, "vcs.time": &b.Time,
 		"vcs.modified": &b.Modified,
