@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ import (
 // that TestHiddenItemsOfGeneratedPackages makes. Any other build has none.
 var packages []func() toolset.Toolset
 
+// lacking are the same packages without the fields that no caller of a plan may see, by path.
+var lacking = map[string]func() toolset.Toolset{}
+
 // drawPackage draws one of the packages for a plan, whose items are those of the package.
 func (p *plan) drawPackage(t *rapid.T) {
 	p.Package = rapid.IntRange(1, len(packages)).Draw(t, "package")
@@ -41,6 +45,7 @@ func (p *plan) drawPackage(t *rapid.T) {
 			needed = needed || r.PermissionOnly()
 		}
 	}
+	needed = needed || slices.ContainsFunc(table.Fields, access.Rule.PermissionOnly)
 	p.Aware = p.Aware || needed
 }
 
@@ -106,6 +111,9 @@ func (w *world) kept(kind access.Kind, name string) *form {
 // vary returns the toolset of the plan's package, with its items as the plan has them.
 func (w *world) vary() toolset.Toolset {
 	g := packages[w.plan.Package-1]().Generated()
+	if bare := lacking[g.Package]; bare != nil && w.which == 1 {
+		g = bare().Generated()
+	}
 	app := map[string]string{} // tools by the URI of their app
 	for _, t := range g.Tools {
 		app[t.UI] = t.Name
@@ -151,6 +159,9 @@ func (w *world) vary() toolset.Toolset {
 		w.varyTool(&g.Tools[i], w.kept(access.Tools, name),
 			slices.ContainsFunc(g.Table.Values, func(r access.Rule) bool { return r.Tool == name }))
 	}
+	g.Table.Fields = slices.DeleteFunc(g.Table.Fields, func(r access.Rule) bool {
+		return !haveField(g.Tools, r.Field)
+	})
 	g.Prompts = slices.DeleteFunc(g.Prompts, func(p toolset.Prompt) bool {
 		return lacks(access.Prompts, p.Name)
 	})
@@ -362,6 +373,14 @@ func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
 	mcpgen := filepath.Join(t.TempDir(), "mcpgen")
 	command(t, root, nil, "go", "build", "-o", mcpgen, "./cmd/mcpgen")
 	command(t, dir, []string{"GOWORK=off", "GOFLAGS=-mod=mod"}, mcpgen, "./...")
+	for _, f := range archive.Files {
+		if rest, is := strings.CutPrefix(f.Name, "union/"); is { // its tools have the same names
+			bare := guarded.ReplaceAllString(string(f.Data), "")
+			bare = strings.ReplaceAll(bare, "packages/union", "packages/bare/union")
+			write("bare/union/"+rest, []byte(bare))
+		}
+	}
+	command(t, dir, []string{"GOWORK=off", "GOFLAGS=-mod=mod"}, mcpgen, "./bare/...")
 
 	replace := map[string]string{}
 	at := filepath.Join(root, "internal/noninterference")
@@ -387,6 +406,9 @@ func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
 	}
 	t.Logf("%s", command(t, "", nil, binary, args...))
 }
+
+// guarded is a line about a guarded field that no caller of a plan may see, with its directive.
+var guarded = regexp.MustCompile(`(?m)^(\t//mcp:field .*\n)?.* // guarded\n`)
 
 // command runs a program, and returns its output.
 func command(t *testing.T, dir string, env []string, name string, args ...string) []byte {

@@ -32,8 +32,11 @@ type plan struct {
 	Logged, Protected bool
 	Slow              bool // the sink of the audit takes some seconds
 	Bounded           bool // the caller's client has a boundary
+	Keeps             bool // an interceptor keeps results of all callers
+	Person            bool // the tool "base" has guarded fields
 
 	Caller principal
+	Fields []field
 	Items  []item
 }
 
@@ -43,6 +46,7 @@ type principal struct {
 	Roles   []string
 	Scopes  []string
 	Permits []string // permissions of the host
+	Within  []string // the roles of its client's boundary; nil for all
 }
 
 func (p principal) anonymous() bool { return p.Subject == "" }
@@ -50,21 +54,46 @@ func (p principal) anonymous() bool { return p.Subject == "" }
 // hierarchy returns all roles of the plan.
 func (p plan) hierarchy() []string { return access.Table{Roles: p.Roles}.Hierarchy() }
 
-// holds reports whether a principal has one of the roles or a role above one of them.
+// holds reports whether a principal has one of the roles or a role above one of them, within the
+// boundary of its client.
 func (p plan) holds(of principal, roles ...string) bool {
-	return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: of.Roles},
-		roles...)
+	includes := func(held []string, role string) bool {
+		return access.Table{Roles: p.Roles}.Holds(access.Principal{Subject: "x", Roles: held}, role)
+	}
+	return slices.ContainsFunc(roles, func(role string) bool {
+		return includes(of.Roles, role) && (of.Within == nil || includes(of.Within, role))
+	})
 }
 
-// lowered returns the roles with the one below the last in its place, or without the last.
-func (p plan) lowered(roles []string) []string {
+// lowered returns a principal with a lower role, or with lower roles in its client's boundary.
+func (p plan) lowered(of principal, bounded bool) principal {
+	switch {
+	case !bounded || !p.Bounded || of.Within != nil && len(of.Within) == 0:
+		of.Roles = p.lower(of.Roles)
+	case of.Within == nil:
+		of.Within = p.lower(p.Roles[0])
+	default:
+		of.Within = p.lower(of.Within)
+	}
+	return of
+}
+
+// lower returns the roles with the one below the last in its place, or without the last.
+func (p plan) lower(roles []string) []string {
 	last := len(roles) - 1
 	for _, chain := range p.Roles {
 		if i := slices.Index(chain, roles[last]); i > 0 {
 			return append(roles[:last:last], chain[i-1])
 		}
 	}
-	return roles[:last:last]
+	return append([]string{}, roles[:last]...)
+}
+
+// losesField reports whether the first principal sees a field that the second does not see.
+func (p plan) losesField(from, to principal) bool {
+	return slices.ContainsFunc(p.Fields, func(f field) bool {
+		return !p.lost(f, from) && p.lost(f, to)
+	})
 }
 
 // other is a caller with every permission.
@@ -99,6 +128,9 @@ type form struct {
 	Closed      bool         // all values have that rule
 	Shared      bool         // its app is that of the tool "base"
 	Outside     bool         // the boundary of the caller's client excludes it
+	Takes       bool         // its arguments have guarded fields
+	Gives       string       // the form of its result with guarded fields; empty for none
+	Limited     bool         // some of these results are too long with hidden fields
 }
 
 var (
@@ -244,6 +276,13 @@ func drawPlan(t *rapid.T) plan {
 		return p
 	}
 	p.Bounded = !p.Caller.anonymous() && flip(t, "bounded")
+	if p.Bounded && len(p.Caller.Roles) > 0 && flip(t, "bounded roles") {
+		p.Caller.Within = drawSome(t, "role within", p.hierarchy())
+	}
+	if flip(t, "fields") {
+		p.Fields = p.drawFields(t)
+		p.Person, p.Keeps = flip(t, "fields of base"), rapid.IntRange(0, 5).Draw(t, "keeps") == 5
+	}
 	for _, kind := range []access.Kind{access.Tools, access.Prompts, access.Resources} {
 		for _, name := range ownNames[kind] {
 			switch pick(t, name, "absent", "hidden", "shown") {
@@ -290,6 +329,9 @@ func (i item) outside() bool {
 	return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
 }
 
+// person reports whether the arguments or the result have guarded fields.
+func (f *form) person() bool { return f.Takes || f.Gives != "" }
+
 // overlaps reports whether one URI may mean two resources.
 func (i item) overlaps(other item) bool {
 	return i.Kind == access.Resources && other.Kind == i.Kind &&
@@ -329,6 +371,10 @@ func (p plan) drawForm(t *rapid.T, i item) *form {
 		f.Task = pick(t, "task", "", toolset.TaskOptional, toolset.TaskRequired)
 		f.Alias, f.Output, f.Catalog = flip(t, "alias"), flip(t, "output"), flip(t, "in catalog")
 		f.App, f.Grants = flip(t, "app"), f.Schema > 0 && f.Schema < 3 && flip(t, "grants")
+		if len(p.Fields) > 0 && flip(t, "person") {
+			f.Takes, f.Gives, f.Grants = flip(t, "takes"), pick(t, "gives", gives...), false
+			f.Limited = flip(t, "limited")
+		}
 	}
 	if i.Hidden {
 		if i.Kind == access.Tools {
@@ -337,7 +383,8 @@ func (p plan) drawForm(t *rapid.T, i item) *form {
 		f.Rule = p.drawHiding(t, f)
 	} else {
 		f.Rule = p.drawRule(t)
-		if i.Kind == access.Tools && !f.Rule.Public && !p.Adopted && flip(t, "value rule") {
+		if i.Kind == access.Tools && !f.Rule.Public && !p.Adopted && !f.person() &&
+			flip(t, "value rule") {
 			f.Value = p.stricter(f.Rule)
 		}
 	}
@@ -392,9 +439,7 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	r := p.drawRule(t)
 	r.Public = false
 	ways := []string{"scope"}
-	lacking := slices.DeleteFunc(p.hierarchy(), func(role string) bool {
-		return !p.Caller.anonymous() && p.holds(p.Caller, role)
-	})
+	lacking := p.lacking()
 	if len(lacking) > 0 {
 		ways = append(ways, "role")
 	}
@@ -407,7 +452,7 @@ func (p plan) drawHiding(t *rapid.T, f *form) access.Rule {
 	if p.Caller.anonymous() {
 		ways = append(ways, "identity")
 	}
-	if f.Rule.Tool != "" && !p.Adopted && p.Package == 0 {
+	if f.Rule.Tool != "" && !p.Adopted && p.Package == 0 && !f.person() {
 		ways = append(ways, "values")
 	}
 	if p.Bounded {
@@ -520,7 +565,8 @@ func (p plan) String() string {
 		{"OfferRequests", p.Offers}, {"InstructionsFor", p.Instructed}, {"identity.Value", p.Value},
 		{"Observer", p.Observed}, {"Masker", p.Masked}, {"Logger", p.Logged},
 		{"identity.Resource", p.Protected},
-		{"Audit of 7 s", p.Slow}, {"Boundaries", p.Bounded}} {
+		{"Audit of 7 s", p.Slow}, {"Boundaries", p.Bounded},
+		{"Interceptors", p.Keeps}, {"base has fields", p.Person}} {
 		if option.set {
 			fmt.Fprintf(&b, "%s: true\n", option.name)
 		}
@@ -532,8 +578,18 @@ func (p plan) String() string {
 	if !p.Caller.anonymous() {
 		caller = fmt.Sprintf("roles %q, scopes %q, permissions %q", p.Caller.Roles, p.Caller.Scopes,
 			p.Caller.Permits)
+		if p.Caller.Within != nil {
+			caller += fmt.Sprintf(", within the roles %q", p.Caller.Within)
+		}
 	}
 	fmt.Fprintf(&b, "caller: %s\n", caller)
+	for _, f := range p.Fields {
+		server := ""
+		if f.Hidden {
+			server = "[server 1] "
+		}
+		fmt.Fprintf(&b, "%sfield %s: %s\n", server, f.Name, &form{Rule: f.Rule})
+	}
 	for _, i := range p.Items {
 		switch f := i.Forms; {
 		case !i.Hidden && f[0] == f[1]:
@@ -576,6 +632,9 @@ func (f *form) String() string {
 	add(f.App, "ui")
 	add(f.Grants, "allow=%s:at", permitted)
 	add(f.Output, "output")
+	add(f.Takes, "takes fields")
+	add(f.Gives != "", "gives fields=%s", f.Gives)
+	add(f.Limited, "limit output")
 	add(f.Schema > 0, "schema=%d", f.Schema)
 	add(f.Description != "", "%.9q", f.Description)
 	return strings.Join(append(parts, f.Behaviour), " ")

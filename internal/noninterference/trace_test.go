@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/catalog"
 )
 
@@ -72,6 +73,14 @@ func (tr *trial) compare(t *rapid.T, got *[2]string) {
 	}
 	if got[0] != got[1] {
 		panic(difference(tr.scenario(got)))
+	}
+	if secret := tr.secret(got[0]); secret != "" {
+		panic(difference(fmt.Sprintf("The caller receives %q.\n%s", secret, tr.scenario(got))))
+	}
+	for _, w := range tr.worlds {
+		if w.logged.Load() {
+			panic(difference(fmt.Sprintf("A log has %q.\n%s", marker, tr.scenario(got))))
+		}
 	}
 	if os.Getenv("SHOW") != "" {
 		fmt.Println(">", tr.steps[len(tr.steps)-1])
@@ -311,6 +320,10 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 	}
 	call := func(t *rapid.T) {
 		name := tr.name(t, access.Tools)
+		if len(tr.plan.Fields) > 0 && flip(t, "of a person") {
+			ask(t, "tools/call", name, `"name":"`+name+`","arguments":`+drawPerson(t, 2)+answered(t))
+			return
+		}
 		rest := pick(t, "arguments", "", `,"arguments":{}`, `,"arguments":{"at":"x"}`,
 			`,"arguments":{"at":7}`, `,"arguments":{"verb":"purge"}`, `,"arguments":{"verb":"list"}`,
 			`,"arguments":{"verb":"none"}`, `,"arguments":[]`)
@@ -603,13 +616,13 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		"lower between a call and its answer": func(t *rapid.T) {
 			p, lower := tr.plan, tr.caller
 			if !tr.lowers() || p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
-				t.Skip("no role, no event to resume from, or another call waits")
+				t.Skip("no role, no event, or another call waits")
 			}
-			lower.Roles = p.lowered(lower.Roles)
-			var lost []string
+			lower = p.lowered(lower, flip(t, "boundary"))
+			var lost []string // they, or fields of their results
 			for _, i := range p.Items {
-				if i.Kind == access.Tools && !p.secret(i, tr.caller) && p.secret(i, lower) &&
-					!tr.worlds[0].off[i.Name] {
+				if i.Kind == access.Tools && !p.secret(i, tr.caller) && !tr.worlds[0].off[i.Name] &&
+					(p.secret(i, lower) || i.Forms[0].Gives != "" && p.losesField(tr.caller, lower)) {
 					lost = append(lost, i.Name)
 				}
 			}
@@ -617,12 +630,9 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				t.Skip("no tool is lost")
 			}
 			name := pick(t, "lost tool", lost...)
-			hold := func(name string) func(w *world) {
-				return func(w *world) { w.change(catalog.Change{}, func() { w.held = name }) }
-			}
 			tr.settle(t)
 			tr.both(t, "calls wait of "+name, hold(name))
-			m := tr.message("tools/call", name, nil, `"name":"`+name+`","arguments":{"at":"x"}`)
+			m := tr.message("tools/call", name, nil, `"name":"`+name+`","arguments":`+tr.fitting(name))
 			tr.sent += 2
 			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
 			tr.wait(t, 7*time.Second) // the answer becomes a stream
@@ -630,15 +640,54 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 				of := w.clients[theCaller].streams
 				of[len(of)-1].cancel()
 			})
-			tr.caller = lower
-			tr.both(t, "the caller's role is lowered", func(w *world) {
-				w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
-			})
+			resume := func() {
+				m := message{verb: http.MethodGet, header: tr.header("", "")}
+				m.header["Last-Event-Id"] = "<event>"
+				tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			}
+			early := flip(t, "resumes early")
+			if early {
+				resume()
+			}
+			if tr.become(t, lower); early {
+				tr.settle(t) // the stream is authenticated again
+			}
 			tr.both(t, "the call goes on, whose result is hidden", (*world).proceed)
 			tr.both(t, "no calls wait", hold(""))
-			m = message{verb: http.MethodGet, header: tr.header("", "")}
-			m.header["Last-Event-Id"] = "<event>"
-			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			if !early {
+				resume()
+			}
+			tr.settle(t)
+		},
+		"lower between a task and its result": func(t *rapid.T) {
+			p, lower := tr.plan, tr.caller
+			if !tr.lowers() || p.Era != stateless || len(tr.worlds[0].waiting) > 0 {
+				t.Skip("no role, no task, or another call waits")
+			}
+			lower = p.lowered(lower, flip(t, "boundary"))
+			var tools []string
+			for _, i := range p.Items {
+				if i.Kind == access.Tools && !p.secret(i, lower) && !tr.worlds[0].off[i.Name] &&
+					i.Forms[0].Gives != "" && i.Forms[0].Task != "" {
+					tools = append(tools, i.Name)
+				}
+			}
+			if len(tools) == 0 || !p.losesField(tr.caller, lower) {
+				t.Skip("no tool with tasks, or no field is lost")
+			}
+			name := pick(t, "tool with a lost field", tools...)
+			tr.settle(t)
+			tr.both(t, "calls wait of "+name, hold(name))
+			send := func(method, of, params string) {
+				m := tr.message(method, of, tr.meta(allAbilities), params)
+				tr.sent++
+				tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+			}
+			send("tools/call", name, `"name":"`+name+`","arguments":`+tr.fitting(name))
+			tr.become(t, lower)
+			tr.both(t, "the task goes on, whose result has a hidden field", (*world).proceed)
+			tr.both(t, "no calls wait", hold(""))
+			send("tasks/get", "<task>", `"taskId":"<task>"`)
 			tr.settle(t)
 		},
 		"permission": func(t *rapid.T) { permission(t, false) },
@@ -684,13 +733,41 @@ func (tr *trial) lowers() bool {
 
 func (tr *trial) lower(t *rapid.T) {
 	tr.settle(t)
-	tr.caller.Roles = tr.plan.lowered(tr.caller.Roles)
-	tr.both(t, "the caller's role is lowered", func(w *world) {
-		w.change(catalog.Change{}, func() { w.users[tr.caller.Subject] = tr.caller })
-	})
+	tr.become(t, tr.plan.lowered(tr.caller, flip(t, "boundary")))
 	if tr.settle(t); !tr.alone { // open streams are authenticated again
 		tr.last = tr.caller
 	}
+}
+
+// become gives the caller other roles, or its client another boundary.
+func (tr *trial) become(t *rapid.T, now principal) {
+	text := "the caller's role is lowered"
+	bounded := !slices.Equal(now.Within, tr.caller.Within)
+	if bounded {
+		text = "the roles of the boundary are lowered"
+	}
+	tr.caller = now
+	tr.both(t, text, func(w *world) {
+		w.change(catalog.Change{}, func() { w.users[now.Subject] = now })
+		if bounded {
+			w.bounds <- boundary.Party{Issuer: "test", Client: agent}
+		}
+	})
+}
+
+// hold lets the calls of a tool wait, or of none.
+func hold(name string) func(w *world) {
+	return func(w *world) { w.change(catalog.Change{}, func() { w.held = name }) }
+}
+
+// fitting are arguments of a tool that the plan makes.
+func (tr *trial) fitting(name string) string {
+	for _, i := range tr.plan.Items {
+		if f := cmp.Or(i.Forms[0], i.Forms[1]); i.Name == name && f.person() {
+			return `{}`
+		}
+	}
+	return `{"at":"x"}`
 }
 
 // settle waits until streams are authenticated and the host is read. Both are due at one time, so

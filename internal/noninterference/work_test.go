@@ -71,8 +71,14 @@ func (w *world) pairs() (all []pair) {
 			`"notifications":{"resourceSubscriptions":["NAME"]}`
 	}
 	add("catalog", "tools/list", "of others", "of nobody", "")
+	if p.Person {
+		w.fieldPairs("base", add)
+	}
 	for _, i := range p.Items {
 		f := i.Forms[w.which]
+		if f != nil && f.Takes && !i.Hidden && !w.off[i.Name] && !p.own(i) {
+			w.fieldPairs(i.Name, add)
+		}
 		if f == nil || !i.Hidden && !w.off[i.Name] {
 			if f != nil && f.Value != nil && !f.Lacks {
 				add("value of "+i.Name, "tools/call", "purge", "purse",

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -45,6 +44,7 @@ type world struct {
 
 	queries  atomic.Int32  // of the host and of the catalogs
 	lost     atomic.Bool   // audit records
+	logged   atomic.Bool   // the marker, in a log or an audit record
 	entered  []trace.Entry // functions, by the last message of work
 	mu       sync.Mutex
 	users    map[string]principal // by token
@@ -120,11 +120,14 @@ func (w *world) options() runtime.Options {
 		Host:  runtime.HostOptions{Recheck: 61*time.Second + 13},
 		Tasks: runtime.TaskOptions{TTL: 31*time.Minute + 3}, Logger: slog.New(slog.DiscardHandler),
 	}
+	if p.Keeps {
+		o.Interceptors = append(o.Interceptors, keepsResults)
+	}
 	if p.Bounded {
 		o.Access.Boundaries = fence{w}
 	}
 	if p.Logged {
-		o.Logger = slog.New(slog.NewJSONHandler(io.Discard, nil))
+		o.Logger = slog.New(slog.NewJSONHandler(watch{w}, nil))
 	}
 	if p.Protected {
 		o.Identity = protected{o.Identity}
@@ -210,6 +213,9 @@ func (w fence) Boundary(_ context.Context, party boundary.Party) (boundary.Bound
 	if party.Client != agent {
 		return b, true, nil
 	}
+	if within := w.users[w.plan.Caller.Subject].Within; within != nil {
+		b.Roles = within
+	}
 	b.Items = []string{"tool:base", "prompt:base", "prompt:scoped", "resource:base://{id}",
 		"resource:ui://base"}
 	for _, i := range w.plan.Items {
@@ -243,7 +249,7 @@ func (w *world) Write(line []byte) (int, error) {
 	if w.lost.Load() {
 		return 0, errDown
 	}
-	return len(line), nil
+	return watch{w}.Write(line)
 }
 
 // Resolve implements capability.Source.
@@ -444,6 +450,11 @@ func (w *world) toolset() toolset.Toolset {
 		Server: toolset.ServerInfo{Name: "world", Version: "1"},
 		Table:  access.Table{Roles: w.plan.Roles}}
 	items := slices.Clone(base)
+	if w.plan.Person {
+		f := *base[0].Forms[0]
+		f.Takes, f.Gives = true, "object"
+		items[0].Forms = both(f)
+	}
 	if w.plan.Package == 0 {
 		items = append(items, w.plan.Items...)
 	}
@@ -452,6 +463,7 @@ func (w *world) toolset() toolset.Toolset {
 			w.add(&g, i, f)
 		}
 	}
+	g.Table.Fields = w.rulesOfFields(g.Tools)
 	slices.SortFunc(g.Table.Resources, func(a, b access.Rule) int {
 		return cmp.Compare(a.Resource, b.Resource)
 	})
@@ -526,8 +538,11 @@ func (w *world) add(g *toolset.Generated, i item, f *form) {
 			}
 			t.Icons = []toolset.Icon{{Source: "https://example.com/" + i.Name}}
 		}
-		if f.Value != nil {
+		switch {
+		case f.Value != nil:
 			w.addValues(g, &t, f)
+		case f.person():
+			w.addFields(&t, f)
 		}
 		g.Tools = append(g.Tools, t)
 	case access.Prompts:
