@@ -190,9 +190,9 @@ var allFacts = [...]string{"private", "untrusted", "egress"}
 
 // Reach returns the tools, prompts and resources that an agent can use while somebody else controls
 // it, by their [Rule].Facts, as in "tool:find". The agent acts for a caller with every role, scope
-// and permission of the host, within a boundary. Nil is no boundary. Without its token the agent also
-// reaches public items. An agent that reaches all three facts can be made to send private data to
-// outsiders.
+// and permission of the host, within a boundary. Nil is no boundary. Without its token the agent
+// also reaches public items. An agent that reaches all three facts can be made to send private data
+// to outsiders.
 func (t Table) Reach(b *Bounds) (private, untrusted, egress []string) {
 	agent := Principal{Subject: "somebody", Roles: t.Hierarchy(), Bounds: b,
 		Permits: t.Permits(func(Kind, Rule) Permit { return PermitAll })}

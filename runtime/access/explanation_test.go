@@ -36,10 +36,11 @@ func TestExplanationHasALineForEachVerdict(t *testing.T) {
 
 func TestTableOfRulesOfAnyKind(t *testing.T) {
 	rules := []access.Rule{{Tool: "b"}, {Prompt: "p"}, {Tool: "a"}, {Resource: "x:"}, {},
-		{Tool: "b", Argument: "k", Value: "v"}}
+		{Tool: "b", Argument: "k", Value: "v"}, {Field: "p.T.F"}}
 	table := access.NewTable(rules...)
 	var got []string
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values,
+		access.Fields} {
 		for _, rule := range table.Of(k).Rules {
 			got = append(got, k.String()+" "+rule.Name())
 			if rule.Kind() != k {
@@ -47,7 +48,8 @@ func TestTableOfRulesOfAnyKind(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:", "value b k=v"}
+	want := []string{"tool b", "tool a", "tool ", "prompt p", "resource x:", "value b k=v",
+		"field p.T.F"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -79,19 +81,21 @@ func TestCloneSharesNothing(t *testing.T) {
 		OrScopes: [][]string{{"o"}}},
 		access.Rule{Prompt: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
 		access.Rule{Resource: "t", MinRole: []string{"R"}, Scopes: []string{"s"}},
-		access.Rule{Tool: "t", Argument: "k", Value: "v", MinRole: []string{"R"}, Scopes: []string{"s"}})
+		access.Rule{Tool: "t", Argument: "k", Value: "v", MinRole: []string{"R"}, Scopes: []string{"s"}},
+		access.Rule{Field: "t", MinRole: []string{"R"}, Scopes: []string{"s"}})
 	table.Roles, table.Scopes = [][]string{{"R"}}, [][]string{{"s", "o"}}
 	clone := table.Clone()
 	clone.Roles[0][0], clone.Scopes[0][0], clone.Rules[0].OrScopes[0][0] = "other", "other", "other"
 	for _, rules := range [][]access.Rule{clone.Rules, clone.Prompts, clone.Resources,
-		clone.Values} {
+		clone.Values, clone.Fields} {
 		rules[0].Scopes[0], rules[0].MinRole[0], rules[0].Public = "other", "other", true
 	}
 	if table.Roles[0][0] != "R" || table.Scopes[0][0] != "s" ||
 		table.Rules[0].OrScopes[0][0] != "o" {
 		t.Error("the roles, lines of scopes or alternatives are shared")
 	}
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values,
+		access.Fields} {
 		if rule := table.Of(k).Rules[0]; rule.Public || rule.Scopes[0] != "s" || rule.MinRole[0] != "R" {
 			t.Errorf("the rules of %ss are shared", k)
 		}
@@ -143,8 +147,10 @@ func TestPermissionsAreRecordedByTablesThatDoNotEnforceThem(t *testing.T) {
 		access.Rule{Tool: "t", Permission: view, Authenticated: true}, access.Rule{Tool: "u", Public: true},
 		access.Rule{Tool: "v", Permission: access.NoPermission(), Authenticated: true},
 		access.Rule{Resource: "r:", Permission: view}, access.Rule{Prompt: "p", Permission: view},
-		access.Rule{Tool: "u", Argument: "a", Value: "x", Permission: view})
-	if got := table.RecordedPermissions(); !slices.Equal(got, []string{"t", "p", "r:", "u a=x"}) {
+		access.Rule{Tool: "u", Argument: "a", Value: "x", Permission: view},
+		access.Rule{Field: "p.T.F", Permission: view})
+	if got := table.RecordedPermissions(); !slices.Equal(got,
+		[]string{"t", "p", "r:", "u a=x", "p.T.F"}) {
 		t.Errorf("%q", got)
 	}
 	if got := table.Aware().RecordedPermissions(); got != nil {
