@@ -40,6 +40,9 @@ type Result struct {
 	Diagnostics diag.List // sorted
 	// Warnings are in the order of Services. There are none if there are diagnostics.
 	Warnings []Warning
+	// Unused are warnings about rules that no tool of their package needs, in the same order. There
+	// are none if there are diagnostics.
+	Unused diag.List
 	// Files are the generated files that the disk does not have yet. If there are diagnostics, they
 	// are the error files of the packages with diagnostics instead.
 	Files []emit.File
@@ -143,6 +146,9 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 	}
 	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
 	r.Warnings = slices.Concat(warned...)
+	for _, p := range packages {
+		r.Unused = append(r.Unused, p.Warnings...)
+	}
 	if !ahead { // else the next run reads another client
 		r.packages = cacheable(program, packages, warned)
 	}

@@ -124,7 +124,8 @@ func cacheable(
 		var outline *check.Outline
 		if s := packages[i].Service; packages[i].Serves {
 			o := check.OutlineOf(s)
-			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0 || len(warned[i]) > 0
+			outline, p.Unseen = &o, len(s.HashInputs.Files) > 0 || len(warned[i]) > 0 ||
+				len(packages[i].Warnings) > 0
 			if s.Server.Client != "" {
 				p.Uses = append(p.Uses, filepath.Join(s.Dir, filepath.FromSlash(s.Server.Client)))
 			}

@@ -63,7 +63,7 @@ Exit codes: 0 no findings; 1 findings or stale files; 2 usage error or failure.`
 				}
 			}
 			findings.Stale(cmd, differences, "run go generate, or mcpgen, and commit the result")
-			warn(cmd, &findings, result.Warnings, clients...)
+			warn(cmd, &findings, result, clients...)
 			return usable(cmd, &findings, result.Services, clients)
 		},
 	}
@@ -101,11 +101,16 @@ func usable(
 	return nil
 }
 
-// warn prints which tools some providers refuse. It leaves out the providers in except, whose
-// findings are errors.
-func warn(cmd *cobra.Command, findings *commandline.Reporter, warnings []generator.Warning,
+// warn prints which rules have no effect, and which tools some providers refuse. It leaves out the
+// providers in except, whose findings are errors.
+func warn(cmd *cobra.Command, findings *commandline.Reporter, result generator.Result,
 	except ...string) {
-	for _, w := range warnings {
+	for _, d := range result.Unused {
+		f := report.Finding{Code: string(d.Code), Level: report.Warning, Message: d.Message,
+			Cure: d.Suggestion}
+		addAt(cmd, findings, d.Pos, f, "warning: "+f.Code+": "+f.Message+"\n\tfix: "+f.Cure)
+	}
+	for _, w := range result.Warnings {
 		who := slices.DeleteFunc(slices.Clone(w.Providers), func(provider string) bool {
 			return slices.Contains(except, provider)
 		})

@@ -141,7 +141,7 @@ func generate(cmd *cobra.Command, findings *commandline.Reporter, patterns []str
 		fmt.Fprintf(cmd.ErrOrStderr(), "run go mod tidy: generated code needs %s, whose module "+
 			"is not in go.mod\n", result.Unprovided[0])
 	}
-	warn(cmd, findings, result.Warnings)
+	warn(cmd, findings, result)
 	return findings.Result(cmd, result)
 }
 

@@ -429,7 +429,10 @@ var specs = []Spec{
 			"stays unchanged. In the package doc, the name of a field of another module comes " +
 			"first: the package name or import path, the type and the field, separated by dots",
 		Places: []Place{StructField, PackageDoc}, Form: Qualified, Repeat: true,
-		Keys:    access[1:],
+		Keys: append(slices.Clone(access[1:5]),
+			Key{Name: "action", Kind: Label, Purpose: "the action of the host's permission " +
+				"<app>.<action>_<object>, or the whole permission without app= and object=; mcpgen " +
+				"maps CRUD verbs"}, access[6]),
 		Example: `//mcp:field minrole=Manager`,
 	},
 	{

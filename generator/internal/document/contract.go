@@ -8,6 +8,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/ordered"
 )
 
@@ -108,7 +109,7 @@ func orNull(schema ordered.Object) ordered.Object {
 		switch m.Key {
 		case "anyOf":
 			_ = json.Unmarshal(m.Value, &alternatives)
-		case "description", "$defs":
+		case "description", "$defs", model.GuardKey:
 			rest = append(rest, m)
 		default:
 			return nil

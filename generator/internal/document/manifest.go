@@ -78,6 +78,8 @@ type manifestTool struct {
 	Catalogs []string       `json:"catalogs,omitempty"` // by name
 	Input    contract       `json:"input"`              // the schema of the arguments, by property
 	Output   contract       `json:"output,omitempty"`   // absent if the tool promises none
+	// Guarded is the schema of a result with fields that have rules, if clients get no schema of it.
+	Guarded contract `json:"guarded,omitempty"`
 	// Omits are the properties that results do not contain, though the Go type has them, by
 	// //mcp:param.
 	Omits []string `json:"omits,omitempty"`
@@ -301,6 +303,9 @@ func manifestOf(tool model.Tool) (m manifestTool, err error) {
 	if tool.Output.Written != "" || tool.Output.Kind != model.NoOutput &&
 		tool.Output.Schema != nil {
 		m.Output, err = contractOf(tool.Output.Written, tool.Output.Schema)
+	}
+	if err == nil {
+		m.Guarded, err = contractOf("", tool.Output.Guarded)
 	}
 	return m, err
 }

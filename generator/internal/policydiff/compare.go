@@ -27,11 +27,12 @@ const (
 // Change is a difference between two sets of manifests.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Subject is "tool", "prompt", "resource", "value", "argument", "role", "scope", "server" or
-	// "handler", and of an agent "caller", "roles" or "boundary". The name of a "boundary" is its
+	// Subject is "tool", "prompt", "resource", "value", "field", "argument", "role", "scope", "server"
+	// or "handler", and of an agent "caller", "roles" or "boundary". The name of a "boundary" is its
 	// client or actor, and the package its issuer.
 	Subject string `json:"subject"`
-	// Name is the name or the URI. For a value, it is the tool with argument=value.
+	// Name is the name or the URI. For a value, it is the tool with argument=value. For a field, the
+	// tool is added if the rule changes there alone.
 	Name string `json:"name"`
 	// Package is the import path.
 	Package string `json:"package"`
@@ -237,6 +238,7 @@ func (c *comparison) server(old, m *Manifest) {
 	}
 	c.order(old, m)
 	c.inclusions(old, m)
+	c.fields(old, m)
 	for _, name := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(old.Types)),
 		maps.Keys(m.Types))) {
 		if old.Types[name] != m.Types[name] {
@@ -320,6 +322,7 @@ func (c *comparison) item(a, b *Item) {
 	before, after := hierarchies(a.of, b.of, c.before, c.after)
 	tool := c.access(b, b.kind, b.id(), a.sameGrants(b).side(before), b.side(after), nil, "")
 	c.values(a, b, before, after, tool)
+	c.guards(a, b, before, after, tool)
 	c.contract(a, b)
 }
 

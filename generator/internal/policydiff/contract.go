@@ -69,7 +69,7 @@ func (c *comparison) contract(a, b *Item) {
 
 // judged are the fields that have a comparison of their own.
 var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
-	"handler", "input", "limits", "mimeType", "omits", "output", "returns", "title", "uri", "values",
+	"guarded", "handler", "input", "limits", "mimeType", "omits", "output", "returns", "title", "uri", "values",
 	"variables"}
 
 // otherFields are all other fields that differ, hints and icons for example.
@@ -97,19 +97,26 @@ func (c *comparison) schemas(a, b *Item) {
 		c.add(Changed, b, breaks, "input %s", e.text)
 	}
 	switch {
+	case a.Guarded != nil && b.Guarded != nil:
+		c.results("result", b, a.Guarded, b.Guarded)
 	case a.Output == nil && b.Output == nil:
 	case a.Output == nil:
 		c.add(Changed, b, "", "output schema added")
 	case b.Output == nil:
 		c.add(Changed, b, "readers", "output schema removed")
 	default:
-		for _, e := range edits(a.Output, b.Output) {
-			breaks := ""
-			if e.absent || e.looser {
-				breaks = "readers"
-			}
-			c.add(Changed, b, breaks, "output %s", e.text)
+		c.results("output", b, a.Output, b.Output)
+	}
+}
+
+// results compares the schemas of results.
+func (c *comparison) results(what string, b *Item, before, after schema) {
+	for _, e := range edits(before, after) {
+		breaks := ""
+		if e.absent || e.looser {
+			breaks = "readers"
 		}
+		c.add(Changed, b, breaks, "%s %s", what, e.text)
 	}
 }
 

@@ -46,6 +46,7 @@ type Manifest struct {
 	Tools     []Item     `json:"tools"`
 	Prompts   []Item     `json:"prompts"`
 	Resources []Item     `json:"resources"`
+	Fields    []Field    `json:"fields"`
 	Ignored   []struct {
 		Handler string `json:"handler"`
 		Reason  string `json:"reason"`
@@ -72,6 +73,7 @@ type Item struct {
 	Catalogs    []string                   `json:"catalogs"`
 	Input       schema                     `json:"input"`
 	Output      schema                     `json:"output"`
+	Guarded     schema                     `json:"guarded"`
 	Omits       []string                   `json:"omits"`
 	Returns     string                     `json:"returns"`
 	MIMEType    string                     `json:"mimeType"`
@@ -131,6 +133,13 @@ type Value struct {
 	Access   Access `json:"access"`
 }
 
+// Field is a field of a Go type with a rule of its own.
+type Field struct {
+	Field  string   `json:"field"`
+	Access Access   `json:"access"`
+	Tools  []string `json:"tools"`
+}
+
 // Read reads a manifest. The name of the file is for errors and positions.
 func Read(file string, text []byte) (*Manifest, error) {
 	m := &Manifest{File: file, Text: text}
@@ -179,8 +188,11 @@ func (i *Item) id() string {
 // lineOf returns the line of an item in the layout that mcpgen writes, or 1.
 func lineOf(text []byte, kind, id string) int {
 	key := "name"
-	if kind == "resource" {
+	switch kind {
+	case "resource":
 		key = "uri"
+	case "field":
+		key = kind
 	}
 	var value bytes.Buffer
 	encoder := json.NewEncoder(&value)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"github.com/mcpgen/mcpgen/generator/internal/policydiff"
 	"github.com/mcpgen/mcpgen/internal/testrepo"
 )
@@ -20,8 +22,14 @@ func TestEveryFieldOfAManifestIsCompared(t *testing.T) {
 	root := testrepo.Root(t)
 	compared := 0
 	for _, folder := range []string{"generator/internal/emit/testdata/freight",
-		"generator/internal/emit/testdata/permissions", "examples/team/directory"} {
+		"generator/internal/emit/testdata/permissions", "examples/team/directory", "fields"} {
 		text, err := os.ReadFile(filepath.Join(root, folder, "mcp.manifest.json"))
+		if folder == "fields" {
+			var archive *txtar.Archive
+			if archive, err = txtar.ParseFile("testdata/field_in_text.txtar"); err == nil {
+				text = archive.Files[0].Data
+			}
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

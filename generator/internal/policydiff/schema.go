@@ -20,6 +20,51 @@ var closedObject = keywords{
 	"type": json.RawMessage(`"object"`), "additionalProperties": json.RawMessage("false"),
 }
 
+// guardKey is the keyword of a property whose field has a rule: the name of the field.
+const guardKey = "x-mcpgen-field"
+
+// properties returns the pointers of all properties, each with the field that has its rule, or "".
+// Parts without lines of their own have a pointer with their place in the line.
+func (s schema) properties() map[string]string {
+	all := map[string]string{}
+	var within func(pointer string, part any)
+	within = func(pointer string, part any) {
+		switch part := part.(type) {
+		case []any:
+			for i, item := range part {
+				within(fmt.Sprint(pointer, "/", i), item)
+			}
+		case map[string]any:
+			for key, value := range part {
+				properties, _ := value.(map[string]any)
+				for name, of := range properties {
+					if key == "properties" {
+						property, _ := of.(map[string]any)
+						field, _ := property[guardKey].(string)
+						all[pointer+"/"+escape(name)] = field
+					}
+				}
+				within(pointer+"/"+escape(key), value)
+			}
+		}
+	}
+	for pointer, line := range s {
+		last := pointer[strings.LastIndexByte(pointer, '/')+1:]
+		defined := strings.HasPrefix(pointer, "$defs/") && strings.Count(pointer, "/") == 1
+		if pointer != "" && !defined && last != "[]" && last != "{}" {
+			field := ""
+			_ = json.Unmarshal(line[guardKey], &field) // none, or a string
+			all[pointer] = field
+		}
+		for key, value := range line {
+			var part any
+			_ = json.Unmarshal(value, &part) // a manifest is JSON
+			within(pointer+"/"+key, part)
+		}
+	}
+	return all
+}
+
 func (s schema) at(pointer string) (line keywords, known bool) {
 	line, known = s[pointer]
 	if !known && pointer == "" {
@@ -146,6 +191,8 @@ func compareSchemas(before, after json.RawMessage) (stricter, looser bool) {
 // stricter and looser.
 func keyword(key string, before, after json.RawMessage) (stricter, looser bool) {
 	switch {
+	case key == guardKey: // rules are compared by themselves
+		return before == nil, after == nil
 	case key == "type":
 		old, current := types(before), types(after)
 		return !accepts(current, old), !accepts(old, current)

@@ -1,6 +1,7 @@
 package policydiff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -29,11 +30,11 @@ func (c *comparison) values(a, b *Item, before, after roleorder.Order, tool []fo
 			case was && is:
 				c.access(b, "value", name, old, now, tool, "")
 			case is:
-				c.value(Added, b, name, now)
+				c.value(Added, "value", b, name, now)
 				c.fresh = append(c.fresh, key{item: b, subject: "value", name: name,
 					side: now, like: a.valueKeys(b, earlier, before)})
 			case was:
-				c.value(Removed, b, name, old)
+				c.value(Removed, "value", b, name, old)
 				c.gone = append(c.gone, key{item: a, name: name, side: old})
 				lost = true
 			}
@@ -98,8 +99,8 @@ func (i *Item) valueKeys(b *Item, argument string, order roleorder.Order) (keys 
 	return keys
 }
 
-// value reports a value that only one set has.
-func (c *comparison) value(kind Kind, i *Item, name string, s side) {
+// value reports a value or a field that only one set has.
+func (c *comparison) value(kind Kind, subject string, i *Item, name string, s side) {
 	callers := callersOf(s, s)
 	var may []string
 	for _, caller := range callers {
@@ -108,10 +109,119 @@ func (c *comparison) value(kind Kind, i *Item, name string, s side) {
 			may = append(may, caller)
 		}
 	}
-	text := "no caller may send it"
+	text := "no caller may use it"
 	if len(may) > 0 {
 		text = who(may, callers) + ": " + s.need(may[len(may)-1]).words()
 	}
-	c.changes = append(c.changes, Change{Kind: kind, Subject: "value", Name: name,
+	if kind == Changed {
+		text = "rule added: " + text
+	}
+	c.changes = append(c.changes, Change{Kind: kind, Subject: subject, Name: name,
 		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})
+}
+
+// field returns a field with a rule, or nil.
+func (m *Manifest) field(name string) *Field {
+	i := slices.IndexFunc(m.Fields, func(f Field) bool { return f.Field == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.Fields[i]
+}
+
+// fields compares the rules of fields of a package, apart from the tools that have them.
+func (c *comparison) fields(old, m *Manifest) {
+	before, after := hierarchies(old, m, c.before, c.after)
+	rule := func(f *Field, order roleorder.Order) side {
+		s := denied(order)
+		s.need = func(caller string) need { return f.Access.of(caller, order) }
+		s.needs(f.Access)
+		return s
+	}
+	var names []string
+	for _, f := range slices.Concat(old.Fields, m.Fields) {
+		names = append(names, f.Field)
+	}
+	for _, name := range sorted(names) {
+		a, b := old.field(name), m.field(name)
+		i := &Item{kind: "field", Name: name, of: m, line: lineOf(m.Text, "field", name)}
+		switch {
+		case a == nil:
+			c.value(Changed, "field", i, name, rule(b, after))
+		case b == nil:
+			i.of, i.line = old, lineOf(old.Text, "field", name)
+			c.value(Removed, "field", i, name, rule(a, before))
+		default:
+			c.access(i, "field", name, rule(a, before), rule(b, after), nil, "")
+			if x, y := strings.Join(a.Tools, ", "), strings.Join(b.Tools, ", "); x != y {
+				c.add(Changed, i, "", "tools: %s, now %s", x, y)
+			}
+		}
+	}
+}
+
+// guards compares the properties of a tool whose fields have rules, where the field of a property is
+// another one. A caller needs the rule of the tool too.
+func (c *comparison) guards(a, b *Item, before, after roleorder.Order, tool []found) {
+	seen := map[[2]string]bool{}
+	for _, result := range []bool{false, true} {
+		was, is, wasAny, isAny := a.Input.properties(), b.Input.properties(), false, false
+		if result { // without a schema, a result may have any property
+			was, is = a.results().properties(), b.results().properties()
+			wasAny = a.results() == nil && a.Returns != ""
+			isAny = b.results() == nil && b.Returns != ""
+		}
+		lost := false
+		for _, pointer := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))) {
+			old, had := was[pointer]
+			now, has := is[pointer]
+			of := [2]string{old, now}
+			had, has = had || wasAny, has || isAny
+			switch {
+			case had && !has && old != "":
+				c.gone = append(c.gone, key{item: a, name: a.id() + " " + pointer,
+					side: a.sameGrants(b).fieldSide(old, before)})
+				lost = true
+			case !had, !has, old == now, seen[of]:
+			default:
+				seen[of] = true
+				c.access(b, "field", cmp.Or(now, old)+" in "+b.id(),
+					a.sameGrants(b).fieldSide(old, before), b.fieldSide(now, after), tool, "")
+			}
+		}
+		for _, pointer := range slices.Sorted(maps.Keys(is)) {
+			if _, had := was[pointer]; lost && !had && is[pointer] == "" {
+				c.fresh = append(c.fresh, key{item: b, of: a, subject: "field",
+					name: b.id() + " " + pointer, side: b.side(after)})
+			}
+		}
+	}
+}
+
+// results is the schema of the result, also if clients do not get it.
+func (i *Item) results() schema {
+	if i.Guarded != nil {
+		return i.Guarded
+	}
+	return i.Output
+}
+
+// fieldSide returns what callers need for a property whose field has a rule. Without one, they need
+// what the tool needs.
+func (i *Item) fieldSide(field string, order roleorder.Order) side {
+	s := i.side(order)
+	if field == "" {
+		return s
+	}
+	tool, f := s.need, i.of.field(field)
+	s.need = func(caller string) need {
+		if f == nil {
+			return nil // the server hides a field without a rule
+		}
+		return tool(caller).and(f.Access.of(caller, order))
+	}
+	if f != nil {
+		s.needs(f.Access)
+	}
+	return s
 }

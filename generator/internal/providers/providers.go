@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // Names returns the providers.
@@ -107,6 +109,7 @@ var (
 
 func (d *document) walk(n node, check func(*document, node)) {
 	n.object, _ = n.value.(map[string]any)
+	delete(n.object, model.GuardKey) // no client gets it
 	check(d, n)
 	child := func(value any, keyword string, path ...string) {
 		pointer := n.pointer
