@@ -239,7 +239,8 @@ func (o *TaskOptions) withDefaults(p *problems) {
 type ListOptions struct {
 	// ListAll lists all tools, prompts and resources to every caller, except tools that are
 	// switched off. Uses are refused as before, with access.Forbid in place of access.Conceal.
-	// Names, descriptions and schemas are then no secret.
+	// Names, descriptions and schemas are then no secret, but for fields with a rule: the schemas of
+	// each caller have those that the caller may see.
 	ListAll bool
 	// PageSize is the number of entries of one page of a list. Zero is 1,000.
 	PageSize int

@@ -43,6 +43,7 @@ var ground = []string{
 	"runtime/decode", "runtime/grant", "runtime/identity", "runtime/redact", "runtime/task",
 	"internal/loader", "internal/descriptors", "internal/uritemplate", "internal/editdistance",
 	"internal/roleorder", "internal/structured", "internal/pattern", "internal/boundaryitem",
+	"internal/guardedtype",
 }
 
 // importsAllowed returns the packages of this module that a package may import, and false if

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	// Both sides compile and compare scopes by the same rules.
 	"internal/scopeorder": {},
 	// Both sides know the output schemas of each version of MCP.
-	"internal/structured": {},
+	"internal/structured": {}, "internal/guardedtype": {},
 	// Grants, the pages of their administration and //mcp:allow read patterns by the same rules.
 	"internal/pattern": {}, "internal/hiddentext": {},
 	// All outputs for people escape what hides text.
@@ -88,7 +88,7 @@ var mayImport = map[string][]string{
 	"runtime/toolset":   {"runtime/access", "runtime/decode"},
 	"runtime/observe":   {"runtime/access", "runtime/audit", "runtime/decode"},
 	"runtime/intercept": {},
-	"runtime/isolate":   {"runtime/grant", "runtime/toolset"},
+	"runtime/isolate":   {"internal/guardedtype", "runtime/grant", "runtime/toolset"},
 
 	"runtime/access":      {"internal/roleorder", "internal/scopeorder"},
 	"runtime/audit":       {"internal/escape", "internal/groupcommit", "runtime/access"},
@@ -300,6 +300,7 @@ var outside = map[string]links{
 	"internal/scopeorder":  {},
 	"internal/uritemplate": {},
 	"internal/structured":  {},
+	"internal/guardedtype": {},
 	"internal/pattern":     {},
 	"sourcehash":           {},
 	"internal/groupcommit": {},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mcpgen/mcpgen/internal/guardedtype"
 	"github.com/mcpgen/mcpgen/runtime/grant"
 )
 
@@ -22,6 +23,9 @@ func Encoded(out any, err error) ([]byte, error) {
 	text, err := json.Marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("the result is not JSON: %w", err)
+	}
+	if err := guardedtype.CheckChild(out); err != nil {
+		return nil, err
 	}
 	return text, nil
 }

@@ -95,10 +95,11 @@ func (g *Guard) audit(next Next) Next {
 		failed, what := lost.error,
 			"the intent of a call could not be recorded; the call was not started"
 		if !isLost {
-			// A value that is denied has no line, as a value that does not exist has none: it would
-			// take longer.
-			value := a.Report != nil && a.Report.Axis == string(access.AxisValues)
-			if event.Failure == audit.Denied && !value {
+			// A value or field that is denied has no line, as one that does not exist has none: it
+			// would take longer.
+			of := a.Report != nil && (a.Report.Axis == string(access.AxisValues) ||
+				a.Report.Axis == string(access.AxisFields))
+			if event.Failure == audit.Denied && !of {
 				g.logDenied(ctx, m)
 			}
 			failed, what = g.record(ctx, m, event), "an audit record could not be written; "+

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/guardedtype"
 	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
@@ -36,7 +37,8 @@ type call struct {
 	// Of the handler's goroutine alone.
 	ctx       context.Context // without what the sandbox adds
 	arguments json.RawMessage // with the coercions of lenient arguments
-	choices   *decode.Choices // nil for a tool without rules by value
+	choices   *decode.Choices // nil for a tool without rules of its values or arguments
+	hidden    []string        // the guarded fields of the result that the caller may not see
 	decided   grant.Decided   // the resources that the arguments name; nil before the decision
 	refused   *grant.Denied   // set if Allow refused, so that the handler did not start
 
@@ -62,9 +64,11 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		}
 		return wire.ForbiddenTool(t.Name, d), denied, nil
 	}
-	if of := r.Policy.Table.Choices(*c.caller, t.Name); of != nil {
+	if of := r.Policy.Table.Choices(*c.caller, t.Name); of != nil || len(t.guards) > 0 {
 		c.choices = t.choices(of)
+		c.choices.Hidden = r.Policy.Table.Hidden(*c.caller, t.guards)
 	}
+	c.hidden = r.Policy.Table.Hidden(*c.caller, t.Fields)
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
 	if req.Extra != nil {
@@ -119,7 +123,11 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	}
 	if c.tool.lenient != nil {
 		var done decode.Coercions
-		c.arguments, done = c.tool.lenient.Coerce(c.arguments, nil)
+		var hidden []string
+		if c.choices != nil {
+			hidden = c.choices.Hidden
+		}
+		c.arguments, done = c.tool.lenient.Coerce(c.arguments, hidden)
 		c.coerced.Store(&done)
 	}
 	c.advice.Context = ctx
@@ -161,7 +169,7 @@ func (c *call) handle(ctx context.Context) toolReturned {
 	out, err := c.result(made)
 	if errors.Is(err, structured.ErrNull) {
 		return c.failed(ctx, fmt.Errorf("tool %s returned %w", c.name, err))
-	} else if errors.As(err, new(wire.NotDeclared)) {
+	} else if errors.As(err, new(wire.NotDeclared)) || errors.As(err, new(*guardedtype.Unguarded)) {
 		return c.failed(ctx, err)
 	} else if err != nil {
 		return c.failed(ctx, c.crash(ctx, notSendable, err))
@@ -207,14 +215,24 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 	without := made.SDK && request.IsNil(made.Out) &&
 		(c.tool.output == nil || c.tool.form == structured.AsObject || res != nil && res.IsError)
 	if made.HasOut && !without && (res == nil || res.InputRequests == nil) {
-		switch form := c.tool.Returns; form {
+		encoded := wire.Output{Schema: c.tool.output, Only: c.tool.Omits, Form: c.form(),
+			Guarded: c.tool.result, Without: c.hidden}
+		switch c.tool.Returns {
 		case toolset.Contents, toolset.SDKResult, toolset.Bytes:
 			res, err = c.contents(made.Out)
-		case toolset.Text, toolset.JSON:
-			out.Content, err = textOf(form, made)
+		case toolset.Text:
+			var text string
+			text, err = textIn(made.Out)
+			out.Content = wire.NewText(text)
+		case toolset.JSON:
+			out.Content, err = encoded.EncodeText(made.Out)
 		default:
-			out.Content, err = wire.EncodeContent(made.Out, c.tool.output, c.tool.Omits, c.form())
+			out.Content, err = encoded.Encode(made.Out)
 		}
+	}
+	if err == nil { // encoding/json has refused cycles
+		err = errors.Join(c.guarded.Check(made.Out, c.tool.Fields),
+			c.guarded.Check(made.Native, nil))
 	}
 	switch {
 	case err != nil:
@@ -309,11 +327,17 @@ func sizeOf(n int64) string {
 // failed returns the outcome of a call whose handler returned an error, or did not start.
 func (c *call) failed(ctx context.Context, err error) toolReturned {
 	var denied *grant.Denied
+	unguarded, isUnguarded := errors.AsType[*guardedtype.Unguarded](err)
+	if isUnguarded {
+		err = c.crash(ctx, notSendable, unguarded)
+	}
 	out := failed[*mcp.CallToolResult](c.ctx, &c.job, err)
 	switch {
+	case isUnguarded:
+		out.Axis, out.Missing = string(access.AxisFields), unguarded.Error()
 	case out.Err == nil:
-	case c.choices != nil && len(c.choices.Refused) > 0 && out.Axis == audit.AxisArguments:
-		c.refuseValue(&out.Report)
+	case c.choices != nil && out.Axis == audit.AxisArguments:
+		c.refuseChoice(&out.Report)
 	case errors.As(err, &denied) && denied != nil:
 		return c.refuse(ctx, denied)
 	case errors.Is(err, errNoGrants):

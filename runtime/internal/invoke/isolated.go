@@ -1,6 +1,7 @@
 package invoke
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpgen/mcpgen/internal/guardedtype"
 	"github.com/mcpgen/mcpgen/internal/pattern"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/capability"
@@ -59,6 +61,8 @@ type childCall struct {
 	Bound       []childBound            `json:"bound,omitempty"`
 	// Grants are those on hosts: each connection is decided on when it is made.
 	Grants []grant.Grant `json:"grants,omitempty"`
+	// Guarded has the rules of fields, for the types of what the handler returns.
+	Guarded guardedtype.Child `json:"guarded,omitzero"`
 	notify.Wants
 }
 
@@ -81,7 +85,8 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 	output := notify.NewChildOutput(c.ctx, &c.advice)
 	child := childCall{
 		Principal: *c.handling.Caller, RequestID: c.info.ID, Constraints: capability.Constraints(ctx),
-		Wants: output.Wants(ctx)}
+		Guarded: guardedtype.Child{Rules: c.Policy.Fields(), Described: c.tool.Fields},
+		Wants:   output.Wants(ctx)}
 	child.Principal.Permits, child.Principal.Bounds = nil, nil
 	files := child.add(c.decided)
 	caller, err := json.Marshal(child)
@@ -113,7 +118,7 @@ func (c *call) Isolated(ctx context.Context) (json.RawMessage, error) {
 		if strings.Contains(text, errCannotAsk.Error()) {
 			return nil, errCannotAsk
 		}
-		return nil, errors.New(text)
+		return nil, cmp.Or(guardedtype.Parse(text), errors.New(text))
 	case ctx.Err() != nil:
 		c.killed.Store(errors.Is(ctx.Err(), context.DeadlineExceeded))
 		return nil, ctx.Err()
@@ -181,6 +186,7 @@ func ChildContext(ctx context.Context, caller json.RawMessage,
 		ctx = capability.WithConstraints(ctx, child.Constraints)
 	}
 	notify.Inherit(ctx, child.Wants)
+	guardedtype.Inherit(child.Guarded)
 	ctx = request.With(ctx, &request.Info{
 		ID: child.RequestID, Principal: child.Principal, Started: time.Now()})
 	return grant.With(ctx, decided), nil

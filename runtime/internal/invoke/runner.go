@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/internal/guardedtype"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
@@ -56,11 +57,18 @@ type Config struct {
 // Runner runs handlers. It is safe for concurrent use.
 type Runner struct {
 	Config
-	calls limit.Calls
+	calls   limit.Calls
+	guarded *guardedtype.Types // nil if no field has a rule
 }
 
 // NewRunner returns a runner.
-func NewRunner(c Config) *Runner { return &Runner{Config: c} }
+func NewRunner(c Config) *Runner {
+	r := &Runner{Config: c}
+	if c.Policy != nil {
+		r.guarded = guardedtype.New(c.Policy.Fields())
+	}
+	return r
+}
 
 // Report describes one run for the audit, the log and the observer.
 type Report struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/grant"
+	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
@@ -26,10 +27,14 @@ import (
 // Tool is one tool of a server. Its Call is set, and its Timeout unless NonBlocking is.
 type Tool struct {
 	toolset.Tool
-	Public  *mcp.Tool // as lists show it; shared, and never written to
+	Public  *mcp.Tool // as lists show it to callers who may see all fields; never written to
 	Headers Headers   // that it binds to arguments
+	Fields  []string  // guarded, of the result; sorted
 
 	output   *decode.Shape     // nil without an output schema
+	result   *decode.Shape     // with the guarded fields of the result; nil without them
+	wrapped  *decode.Shape     // that of the result in versions with sessions, if they wrap it
+	guards   []string          // the guarded fields of the arguments, sorted
 	form     structured.Form   // of the structured content
 	lenient  *decode.Lenient   // nil for strict arguments
 	ruled    []string          // the arguments whose values have rules, sorted
@@ -44,6 +49,50 @@ type Schemas map[string]parsedOutput
 type parsedOutput struct {
 	structured.Schema
 	shape *decode.Shape
+}
+
+// parse parses a schema once.
+func (s Schemas) parse(schema string) (parsed parsedOutput, err error) {
+	parsed, ok := s[schema]
+	if !ok {
+		parsed.Schema = wire.OutputSchema([]byte(schema))
+		parsed.shape, err = decode.ParseShape(schema)
+		s[schema] = parsed
+	}
+	return parsed, err
+}
+
+// bindFields finds the guarded fields in the schemas of a tool.
+func (t *Tool) bindFields(schemas Schemas) error {
+	var errs []error
+	if strings.Contains(t.Input, discovery.FieldKeyword) {
+		input, err := decode.ParseShape(t.Input)
+		if errs = append(errs, err); err == nil {
+			t.guards = input.Fields()
+		}
+	}
+	if result := cmp.Or(t.Output, t.Guarded); strings.Contains(result, discovery.FieldKeyword) {
+		parsed, err := schemas.parse(result)
+		if errs = append(errs, err); err == nil {
+			t.Fields = parsed.shape.Fields()
+		}
+		if t.result = parsed.shape; err == nil && t.form == structured.InResult {
+			t.wrapped, err = decode.ParseShape(string(parsed.InSessions))
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, errorIf(len(t.Fields) > 0 && (t.SDK || t.Returns > toolset.JSON),
+		"its result has guarded fields, and the handler makes the result itself: run go generate"))
+	return errors.Join(errs...)
+}
+
+// Cut returns the output of the tool as any version has it, which is JSON, without hidden fields.
+func (t *Tool) Cut(output []byte, hidden []string) ([]byte, error) {
+	output, err := t.result.Cut(output, hidden)
+	if err == nil && t.wrapped != nil {
+		output, err = t.wrapped.Cut(output, hidden)
+	}
+	return output, err
 }
 
 // NewTool checks a tool and parses its schemas.
@@ -67,16 +116,12 @@ func NewTool(t toolset.Tool, schemas Schemas) (*Tool, error) {
 		built.form = structured.InResult
 	}
 	if t.Output != "" {
-		parsed, ok := schemas[t.Output]
-		if !ok {
-			parsed.Schema = wire.OutputSchema([]byte(t.Output))
-			parsed.shape, outErr = decode.ParseShape(t.Output)
-			schemas[t.Output] = parsed
-		}
-		built.output, built.form = parsed.shape, parsed.Form
+		parsed, err := schemas.parse(t.Output)
+		built.output, built.form, outErr = parsed.shape, parsed.Form, err
 		built.Public.OutputSchema = parsed.Natural
 	}
-	errs := []error{
+	guardErr := built.bindFields(schemas)
+	errs := []error{guardErr,
 		checkName(t.Name),
 		errorIf(t.Omits && (t.Output == "" || t.SDK || t.Returns >= toolset.Nothing),
 			"it has Omits, and the server does not encode its result by a schema: run go generate"),
@@ -235,10 +280,20 @@ func (t *Tool) choices(of []access.Choice) *decode.Choices {
 	return choices
 }
 
-// refuseValue turns the report of arguments that do not fit into a denial, if a value is the
-// reason. The caller gets the error of a value that does not exist, after the same time: the same
-// is done for such a value, up to the report.
-func (c *call) refuseValue(r *Report) {
+// refuseChoice turns the report of arguments that do not fit into a denial, if a value or a field is
+// the reason. The caller gets the error of a value or property that does not exist, after the same
+// time: the same is done for these, up to the report.
+func (c *call) refuseChoice(r *Report) {
+	if fields := slices.Concat(c.choices.Sent, c.choices.Hidden); len(fields) > 0 {
+		d := c.Policy.Table.Of(access.Fields).Decide(*c.caller, fields[0])
+		missing := fields[0] + " " + principal.Missing(nil, d)
+		if len(c.choices.Sent) > 0 {
+			r.Failure, r.Axis, r.Missing = audit.Denied, string(access.AxisFields), missing
+		}
+	}
+	if len(c.choices.Refused) == 0 {
+		return
+	}
 	at := slices.IndexFunc(c.choices.Refused, func(r decode.Refused) bool { return r.Known })
 	refused := c.choices.Refused[max(at, 0)]
 	rule := access.Rule{Tool: c.name, Argument: refused.Property, Value: refused.Value}

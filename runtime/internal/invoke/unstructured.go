@@ -11,20 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
-
-// textOf encodes an output of the forms Text and JSON as text content. The output of an isolated
-// handler is JSON already.
-func textOf(form toolset.Form, made toolset.Result) (*wire.Content, error) {
-	if form == toolset.Text {
-		text, err := textIn(made.Out)
-		return wire.NewText(text), err
-	}
-	encoded, err := wire.Marshal(made.Out)
-	return wire.NewText(string(encoded)), err
-}
 
 // textIn returns the string of a string type.
 func textIn(out any) (text string, err error) {

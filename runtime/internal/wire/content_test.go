@@ -15,7 +15,7 @@ import (
 
 func encoded(t rapid.TB, out any) *Content {
 	t.Helper()
-	content, err := EncodeContent(out, nil, false, structured.InResult)
+	content, err := (&Output{Form: structured.InResult}).Encode(out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,24 +32,35 @@ func TestOutputsAreEncodedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := map[string][]string{"a": nil}
+	guarded, err := decode.ParseShape(`{"type":"object","properties":{"a":{"x-mcpgen-field":"p.T.A"}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hidden := []string{"p.T.A"}
 	for _, test := range []struct {
-		form   structured.Form
-		schema *decode.Shape
-		only   bool
-		want   string
+		output     Output
+		want, text string
 	}{
-		{structured.AsObject, nil, false, `{"a":null}`},
-		{structured.InResult, nil, false, `{"result":{"a":null}}`},
-		{structured.AsIs, schema, false, `{"a":[]}`}, {structured.AsIs, closed, false, `{"a":null}`},
-		{structured.AsIs, closed, true, `{}`}, {structured.InResult, closed, true, `{"result":{}}`},
+		{Output{Form: structured.AsObject}, `{"a":null}`, `{"a":null}`},
+		{Output{Form: structured.InResult}, `{"result":{"a":null}}`, `{"a":null}`},
+		{Output{Form: structured.AsIs, Schema: schema}, `{"a":[]}`, `{"a":null}`},
+		{Output{Form: structured.AsIs, Schema: closed}, `{"a":null}`, `{"a":null}`},
+		{Output{Form: structured.AsIs, Schema: closed, Only: true}, `{}`, `{"a":null}`},
+		{Output{Form: structured.InResult, Schema: closed, Only: true}, `{"result":{}}`, `{"a":null}`},
+		{Output{Form: structured.InResult, Guarded: guarded, Without: hidden}, `{"result":{}}`, `{}`},
+		{Output{Form: structured.AsIs, Schema: guarded, Guarded: guarded}, `{"a":null}`, `{"a":null}`},
 	} {
-		if c, err := EncodeContent(out, test.schema, test.only, test.form); err != nil ||
-			string(c.JSON) != test.want {
+		if c, err := test.output.Encode(out); err != nil || string(c.JSON) != test.want {
 			t.Errorf("%s %v, want %s", c.JSON, err, test.want)
 		}
+		if c, err := test.output.EncodeText(out); err != nil || string(c.JSON) != test.text {
+			t.Errorf("%s %v, want %s", c.JSON, err, test.text)
+		}
 	}
-	if _, err := EncodeContent(func() {}, nil, false, structured.AsIs); err == nil {
-		t.Error("a func is encoded")
+	for _, encode := range []func(any) (*Content, error){(&Output{}).Encode, (&Output{}).EncodeText} {
+		if _, err := encode(func() {}); err == nil {
+			t.Error("a func is encoded")
+		}
 	}
 }
 

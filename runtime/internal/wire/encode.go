@@ -43,29 +43,59 @@ const (
 	afterText     = `}]}`
 )
 
-// EncodeContent encodes the output of a handler in a form, with nulls as the output schema has
-// them, and only with the properties of the schema if only is set. Call it under recover: values
-// marshal themselves.
-func EncodeContent(out any, schema *decode.Shape, only bool, form structured.Form) (
-	*Content, error,
-) {
+// Output is how the output of a handler is encoded.
+type Output struct {
+	Schema *decode.Shape // has the nulls; nil for none
+	Only   bool          // only with the properties of Schema
+	Form   structured.Form
+	// Without are the guarded fields that are left out, by the schema Guarded, which may be nil.
+	Guarded *decode.Shape
+	Without []string
+}
+
+// Encode encodes the output of a handler. Call it under recover: values marshal themselves.
+func (o *Output) Encode(out any) (*Content, error) {
 	e, text, err := encode(out)
 	if err != nil {
 		return nil, err
 	}
 	defer e.free()
-	if only {
+	if o.Only {
 		var ok bool
-		if text, ok = schema.Only(text); !ok {
+		if text, ok = o.Schema.Only(text); !ok {
 			return nil, errors.New("a result that is not JSON, or that its schema does not describe")
 		}
-	} else if schema != nil {
-		text = schema.NormalizeNulls(text)
+	} else if o.Schema != nil {
+		text = o.Schema.NormalizeNulls(text)
 	}
-	if text, err = form.Apply(text); err != nil {
+	if text, err = o.cut(text); err != nil {
+		return nil, err
+	}
+	if text, err = o.Form.Apply(text); err != nil {
 		return nil, err
 	}
 	return NewContent(text), nil
+}
+
+// cut returns JSON without the fields that are left out.
+func (o *Output) cut(text []byte) ([]byte, error) {
+	if len(o.Without) == 0 {
+		return text, nil
+	}
+	return o.Guarded.Cut(text, o.Without)
+}
+
+// EncodeText encodes the output of a handler as text content.
+func (o *Output) EncodeText(out any) (*Content, error) {
+	e, text, err := encode(out)
+	if err != nil {
+		return nil, err
+	}
+	defer e.free()
+	if text, err = o.cut(text); err != nil {
+		return nil, err
+	}
+	return NewText(string(text)), nil
 }
 
 // NewContent copies JSON.

@@ -1,0 +1,172 @@
+package runtime_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
+	"github.com/mcpgen/mcpgen/runtime/isolate"
+	"github.com/mcpgen/mcpgen/runtime/toolset"
+)
+
+// payWorker is a type whose field Salary has a rule.
+type payWorker struct {
+	Name   string     `json:"name"`
+	Salary *int       `json:"salary,omitempty"`
+	Boss   *payWorker `json:"boss,omitempty"`
+	More   any        `json:"more,omitempty"`
+}
+
+const (
+	payField  = "github.com/mcpgen/mcpgen/runtime_test.payWorker.Salary"
+	paySalary = `"salary":{"type":"integer","description":"Paid in a year.","x-mcpgen-field":"` +
+		payField + `"}`
+	payProperties = `"properties":{"name":{"type":"string"},` + paySalary +
+		`,"boss":{"$ref":"#/$defs/Worker"}},"type":"object","required":["name"]}`
+	payDefs   = `"$defs":{"Worker":{` + payProperties + `}`
+	paySchema = `{` + payDefs + `,` + payProperties
+	payList   = `{` + payDefs + `,"items":{"$ref":"#/$defs/Worker"},"type":"array"}`
+	payInput  = `{"properties":{"name":{"type":"string"},"note":{"type":"string"},` + paySalary + `},` +
+		`"additionalProperties":false,"type":"object","required":["name"]}`
+)
+
+// payroll has tools with each form of result, and tools that take a salary. The salaries are 4711.
+func payroll(w *scenarioWorld) toolset.Toolset {
+	paid := func(name string) *payWorker { return &payWorker{Name: name, Salary: new(4711)} }
+	worker := paid("eve")
+	worker.Boss = paid("bob")
+	returning := func(t toolset.Tool, out any) toolset.Tool {
+		t.Input = anyInput
+		t.Handle = func(_ context.Context, r *decode.Reader) (any, error) { return out, r.Nothing() }
+		return t
+	}
+	hire := func(ctx context.Context, r *decode.Reader) (any, error) {
+		var in payWorker
+		note := ""
+		for o := payObject(r); o.Next(); {
+			switch o.Property {
+			case 0:
+				decode.String(r, &in.Name)
+			case 1:
+				decode.String(r, &note)
+			case 2:
+				in.Salary = new(int)
+				decode.Int(r, in.Salary, 0, 1e6)
+			}
+		}
+		if err := r.Finish(); err != nil {
+			return nil, err
+		}
+		if in.Salary == nil {
+			return in.Name + ": the salary stays", nil
+		}
+		return fmt.Sprintf("%s: the salary is %d", in.Name, *in.Salary), nil
+	}
+	waiting := returning(toolset.Tool{Name: "wait", Output: paySchema, Timeout: time.Hour}, nil)
+	waiting.Handle = func(ctx context.Context, r *decode.Reader) (any, error) {
+		_, err := w.script(ctx, "progress 1 2 begun; hold")
+		return worker, errors.Join(r.Nothing(), err)
+	}
+	apart := toolset.Tool{Name: "apart", Input: anyInput, Output: paySchema,
+		Isolate: "example.com/payroll.apart",
+		Call: func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(c.Isolated(ctx))
+		}}
+	odd := func(name string, out any) toolset.Tool {
+		return returning(toolset.Tool{Name: name, Output: `{}`, Returns: toolset.Value}, out)
+	}
+	tools := []toolset.Tool{
+		apart,
+		returning(toolset.Tool{Name: "below", Output: paySchema},
+			&payWorker{Name: "ann", More: []any{paid("joe")}}),
+		returning(toolset.Tool{Name: "get", Output: paySchema}, worker),
+		{Name: "hire", Input: payInput, Returns: toolset.Text, Handle: hire},
+		{Name: "hire_leniently", Input: payInput, Returns: toolset.Text, Handle: hire, Lenient: true},
+		returning(toolset.Tool{Name: "json", Guarded: payList, Returns: toolset.JSON},
+			[]*payWorker{worker}),
+		returning(toolset.Tool{Name: "list", Output: payList, Returns: toolset.Value},
+			[]*payWorker{worker}),
+		returning(toolset.Tool{Name: "native", Returns: toolset.SDKResult},
+			&mcp.CallToolResult{StructuredContent: map[string]any{"eve": worker}}),
+		odd("odd", worker),
+		odd("odd_list", []any{"eve", worker}),
+		odd("odd_without", []any{"eve", json.RawMessage(`{"salary":4711}`)}),
+		returning(toolset.Tool{Name: "only", Output: paySchema, Omits: true}, worker),
+		returning(toolset.Tool{Name: "task", Output: paySchema, Task: toolset.TaskOptional}, worker),
+		returning(toolset.Tool{Name: "unlisted", Guarded: payList, Returns: toolset.Value},
+			[]*payWorker{worker}),
+		waiting,
+	}
+	g := toolsetOf(tools).Generated()
+	g.Table.Fields = []access.Rule{{Field: payField, MinRole: []string{"Manager"}}}
+	return toolset.NewToolset(g)
+}
+
+// payApart is the process of the tool apart.
+func payApart(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
+	if _, err := invoke.ChildContext(ctx, call.Caller, nil); err != nil {
+		return nil, err
+	}
+	var in struct{ Below bool }
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return nil, err
+	}
+	worker := payWorker{Name: "eve", Salary: new(4711)}
+	if in.Below {
+		worker.More = worker
+	}
+	text, err := isolate.Encoded(worker, nil)
+	if err != nil {
+		return nil, childError{err}
+	}
+	return text, nil
+}
+
+// childError is an error of a handler in its own process.
+type childError struct{ error }
+
+func (e childError) HandlerError() string { return e.Error() }
+
+// payObject begins the arguments of a tool that takes a salary.
+func payObject(r *decode.Reader) decode.Object {
+	o := r.Object(1, "name", "note", "salary")
+	o.Guard(2, payField)
+	return o
+}
+
+// keepsResults is an interceptor that keeps the first result of each tool, whoever has called it,
+// and returns it from then on.
+func keepsResults(*scenarioWorld) intercept.Middleware {
+	var mu sync.Mutex
+	kept := map[string]mcp.Result{}
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			call, ok := m.Params.(*mcp.CallToolParamsRaw)
+			if !ok {
+				return next(ctx, m)
+			}
+			mu.Lock()
+			res := kept[call.Name]
+			mu.Unlock()
+			if res != nil {
+				return res, nil
+			}
+			res, err := next(ctx, m)
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				kept[call.Name] = res
+			}
+			return res, err
+		}
+	}
+}
