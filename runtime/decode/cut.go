@@ -158,7 +158,7 @@ func (s *Shape) Fields() []string {
 // and returns doc itself if there is nothing to leave out. A document that it cannot read is an
 // error.
 func (s *Shape) Cut(doc []byte, hidden []string) (out []byte, err error) {
-	if s.cut == nil || !s.cut.guards || len(hidden) == 0 {
+	if s.cut == nil || len(hidden) == 0 {
 		return doc, nil
 	}
 	c := cutter{hidden: hidden}

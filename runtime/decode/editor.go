@@ -9,6 +9,9 @@ type editor struct {
 
 // replace writes text in place of doc[from:to], behind every place that was replaced before.
 func (e *editor) replace(from, to int, text string) {
+	if e.out == nil {
+		e.out = make([]byte, 0, len(e.doc))
+	}
 	e.out = append(append(e.out, e.doc[e.copied:from]...), text...)
 	e.copied = to
 }

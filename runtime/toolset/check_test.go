@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mcpgen/mcpgen/runtime/access"
@@ -17,6 +18,16 @@ func sound() Generated {
 			Prompts:   []access.Rule{{Prompt: "p", Public: true}},
 			Resources: []access.Rule{{Resource: "x:{a}", Public: true}},
 		},
+	}
+}
+
+// guard adds guarded fields to the tool.
+func (g *Generated) guard() {
+	t := &g.Tools[0]
+	t.Input = `{"properties":{"in":{"x-mcpgen-field":"p.T.In"},"both":{"x-mcpgen-field":"p.T.Both"}}}`
+	t.Output = `{"properties":{"out":{"x-mcpgen-field":"p.T.Out"},"both":{"x-mcpgen-field":"p.T.Both"}}}`
+	for _, field := range []string{"p.T.Both", "p.T.In", "p.T.Out"} {
+		g.Table.Fields = append(g.Table.Fields, access.Rule{Field: field, Authenticated: true})
 	}
 }
 
@@ -62,6 +73,32 @@ func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
 		"a permission alone that the server enforces": {true, func(g *Generated) {
 			g.Table.Rules[0] = access.Rule{Tool: "t", Permission: alone}
 		}, ""},
+		"guarded fields": {false, func(g *Generated) { g.guard() }, ""},
+		"a field without a rule": {false, func(g *Generated) {
+			g.guard()
+			g.Table.Fields = g.Table.Fields[:2]
+		}, `field "p.T.Out" has no rule in Generated.Table: run go generate`},
+		"a guarded result without a rule": {false, func(g *Generated) {
+			g.Tools[0].Guarded = `{"items":{"properties":{"a":{"x-mcpgen-field":"p.T.F"}}}}`
+		}, `field "p.T.F" has no rule in Generated.Table: run go generate`},
+		"a rule without a field": {false, func(g *Generated) {
+			g.guard()
+			g.Tools[0].Input = "{}"
+		}, `the rule of "p.T.In" has no field: run go generate`},
+		"a keyword that belongs to no property": {false, func(g *Generated) {
+			g.Tools[0].Input = `{"items":{"x-mcpgen-field":"p.T.F"}}`
+			g.Table.Fields = []access.Rule{{Field: "p.T.F", Authenticated: true}}
+		}, `tool "t": output schema: x-mcpgen-field "p.T.F" belongs to a property, not to an item or ` +
+			"a whole value: run go generate"},
+		"a permission of a field alone": {false, func(g *Generated) {
+			g.guard()
+			g.Table.Fields[0] = access.Rule{Field: "p.T.Both", Permission: alone}
+		}, `field "p.T.Both" has only the rule dcim.view_device` + enforced +
+			"field, and run go generate"},
+		"a permission of a field alone that the server enforces": {true, func(g *Generated) {
+			g.guard()
+			g.Table.Fields[0] = access.Rule{Field: "p.T.Both", Permission: alone}
+		}, ""},
 		"two problems": {false, func(g *Generated) { g.Tools, g.Server.Name = nil, "" },
 			`the rule of "t" has no tool: run go generate` + "\npackage example.org/a: " +
 				"the server has no name: write //mcp:server name= and run go generate"},
@@ -78,5 +115,31 @@ func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
 				t.Errorf("Check reports %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// A narrowed Toolset has the rules of the fields that its tools have.
+func TestNarrowedToolsetHasTheRulesOfItsFields(t *testing.T) {
+	g := sound()
+	g.guard()
+	g.Tools = append(g.Tools, Tool{Name: "u",
+		Guarded: `{"items":{"properties":{"both":{"x-mcpgen-field":"p.T.Both"}}}}`}, Tool{Name: "v"})
+	g.Table.Rules = append(g.Table.Rules, access.Rule{Tool: "u", Public: true},
+		access.Rule{Tool: "v", Public: true})
+	whole := NewToolset(g)
+	for _, test := range []struct {
+		of   Toolset
+		want string
+	}{
+		{whole, "p.T.Both p.T.In p.T.Out"}, {whole.Without("u"), "p.T.Both p.T.In p.T.Out"},
+		{whole.Without("t"), "p.T.Both"}, {whole.Only("v"), ""}, {whole.ReadOnly(), ""},
+	} {
+		narrowed, got := test.of.Generated(), []string{}
+		for _, rule := range narrowed.Table.Fields {
+			got = append(got, rule.Field)
+		}
+		if err := narrowed.Check(false); strings.Join(got, " ") != test.want || err != nil {
+			t.Errorf("%q, want %s: %v", got, test.want, err)
+		}
 	}
 }

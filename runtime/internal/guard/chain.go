@@ -53,6 +53,8 @@ func (g *Guard) steps() []step {
 		g.audit,
 		// The event reports a result that cannot be encoded.
 		// TestEventReportsWhatBecameOfACall
+		// A result of middleware has only fields that its caller may see.
+		// TestScenarios/fields-results
 		g.encode,
 		// The decision comes before anything else of the request is read.
 		// TestScenarios/access-hidden

@@ -37,6 +37,9 @@ func (g *Guard) encode(next Next) Next {
 			if err == nil {
 				a.Encoded, err = wire.EncodeResult(res)
 			}
+			if cut := g.cutFor(m.Principal, m.Target); err == nil && cut != nil && g.intercepts() {
+				a.Encoded.Body, err = cut(a.Encoded.Body) // which an interceptor may have kept
+			}
 		}
 		if err == nil && !m.HasSessions() && m.Method == "server/discover" {
 			a.Encoded.Identify(g.discover)

@@ -165,15 +165,41 @@ func (g *Guard) MayFollow(caller access.Principal, uri string) bool {
 
 // Replays returns a func that decides whether the events of a message may be sent to a later
 // caller: one who may use the same item, and for a message without an item, one who is listed the
-// same items. The func keeps nothing else of the message.
-func (g *Guard) Replays(info *request.Info) func(*request.Info) bool {
+// same items. If edit is not nil, the caller gets the events that it returns: without the fields
+// that the caller may not see. The func keeps nothing else of the message.
+func (g *Guard) Replays(info *request.Info) func(*request.Info) (
+	edit func(event []byte) []byte, may bool) {
 	if of := info.Target; of.Name != "" {
-		return func(now *request.Info) bool {
-			return g.Policy.Decide(now.Principal, false, of.Kind, of.Name).Allowed
+		return func(now *request.Info) (edit func(event []byte) []byte, may bool) {
+			if cut := g.cutFor(now.Principal, of); cut != nil {
+				edit = func(event []byte) []byte { return wire.EditResult(event, cut) }
+			}
+			return edit, g.Policy.Decide(now.Principal, false, of.Kind, of.Name).Allowed
 		}
 	}
 	seen := g.Lists.Seen(info.Principal)
-	return func(now *request.Info) bool { return g.Lists.Seen(now.Principal) == seen }
+	return func(now *request.Info) (edit func(event []byte) []byte, may bool) {
+		return nil, g.Lists.Seen(now.Principal) == seen
+	}
+}
+
+// cutFor returns a func that removes the fields that a caller may not see from the encoded results
+// of a tool. It is nil if the caller may see all.
+func (g *Guard) cutFor(caller access.Principal,
+	of request.Target) func(result []byte) ([]byte, error) {
+	t := g.Tools[of.Name]
+	if of.Kind != access.Tools || t == nil {
+		return nil
+	}
+	hidden := g.Policy.Table.Hidden(caller, t.Fields)
+	if hidden == nil {
+		return nil
+	}
+	return func(result []byte) ([]byte, error) {
+		return wire.EditContent(result, func(output []byte) ([]byte, error) {
+			return t.Cut(output, hidden)
+		})
+	}
 }
 
 // subscribable returns the URIs that a caller may read and subscribe to, each once, and those of

@@ -480,6 +480,12 @@ func (g *Guard) getTask(ctx context.Context, m *Message, _ Next) (Answer, error)
 	if err = g.Tasks.Extend(ctx, found, callerOf(m.Principal), m.Expires); err != nil {
 		return Answer{}, g.unavailable(ctx, m, err)
 	}
+	// The caller may see less than the one of the run.
+	if cut := g.cutFor(m.Principal, m.Target); cut != nil && found.Status == task.Completed {
+		if found.Result, err = cut(found.Result); err != nil {
+			return Answer{}, err
+		}
+	}
 	e, err := wire.EncodeTask(m.Params.(*wire.TaskParams).ID, found, tasks.PollInterval, false)
 	return Answer{Encoded: e}, err
 }

@@ -55,10 +55,14 @@ type stream struct {
 	bytes  int
 	begun  bool // the standalone stream has had a connection
 	used   time.Time
-	may    func(*request.Info) bool // see [Store.Open]
+	replay Replay // see [Store.Open]
 
 	inStore, inSession *list.Element
 }
+
+// Replay decides for each caller who resumes a stream: it returns what this caller gets of each
+// event, and false for a caller who gets none. edit is nil for the events as they are.
+type Replay func(caller *request.Info) (edit func(event []byte) []byte, ok bool)
 
 // NewStore returns a store without events.
 func NewStore() *Store {
@@ -67,10 +71,8 @@ func NewStore() *Store {
 }
 
 // Open begins a stream of a session, which belongs to a user; the empty id is the standalone
-// stream. may decides for each caller who resumes the stream; nil is for the standalone stream,
-// whose events are decided one by one.
-func (s *Store) Open(sessionID, streamID string, user request.User,
-	may func(*request.Info) bool) {
+// stream. A nil Replay is for the standalone stream, whose events are decided one by one.
+func (s *Store) Open(sessionID, streamID string, user request.User, replay Replay) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.sessions[sessionID]
@@ -85,7 +87,7 @@ func (s *Store) Open(sessionID, streamID string, user request.User,
 	if streamID != "" {
 		st = &stream{}
 	}
-	st.of, st.id, st.used, st.may = of, streamID, time.Now(), may
+	st.of, st.id, st.used, st.replay = of, streamID, time.Now(), replay
 	st.inStore = s.byUse.PushBack(st)
 	if streamID != "" {
 		if of.streams == nil {
@@ -139,13 +141,16 @@ func (s *Store) After(sessionID, streamID string, index int) ([][]byte, bool) {
 	return append([][]byte(nil), st.events[index+1-st.first:]...), true
 }
 
-// May reports whether a caller may get the events of a stream. That of a stream that is not kept is
-// true, since it has none.
-func (s *Store) May(sessionID, streamID string, caller *request.Info) bool {
+// Replay is the [Replay] of a stream. A stream that is not kept has no events to edit.
+func (s *Store) Replay(sessionID, streamID string,
+	caller *request.Info) (edit func(event []byte) []byte, ok bool) {
 	s.mu.Lock()
 	st := s.find(sessionID, streamID)
 	s.mu.Unlock()
-	return st == nil || st.may == nil || st.may(caller)
+	if st == nil || st.replay == nil {
+		return nil, true
+	}
+	return st.replay(caller)
 }
 
 // Since returns the kept events of a stream from an index on, and the index of the first of them.

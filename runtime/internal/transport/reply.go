@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
+	"github.com/mcpgen/mcpgen/runtime/internal/resume"
 	"github.com/mcpgen/mcpgen/runtime/internal/session"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 	"github.com/mcpgen/mcpgen/runtime/internal/worker"
@@ -37,11 +38,11 @@ type reply struct {
 	w        http.ResponseWriter
 	deadline worker.Deadline // after which the stream begins
 	stream   stream
-	begun    bool                     // an event stream has begun
-	over     bool                     // nothing more leaves
-	resumes  bool                     // the stream has begun, and its client may resume it
-	detached chan struct{}            // closed when the handler closes the stream; nil if it cannot
-	may      func(*request.Info) bool // decides who may resume the stream; nil until it has begun
+	begun    bool          // an event stream has begun
+	over     bool          // nothing more leaves
+	resumes  bool          // the stream has begun, and its client may resume it
+	detached chan struct{} // closed when the handler closes the stream; nil if it cannot
+	replay   resume.Replay // decides about who resumes the stream; nil until it has begun
 }
 
 // newReply returns the reply to a request. If the message is decided, and not answered in time, the
@@ -146,8 +147,8 @@ func (r *reply) begin() error {
 	r.begun = true
 	if r.session != nil {
 		r.stream.sessionID, r.stream.id, r.resumes = r.session.ID(), rand.Text(), true
-		r.may = r.Guard.Replays(r.info)
-		r.Events.Open(r.session.ID(), r.stream.id, request.UserOf(r.info.Principal), r.may)
+		r.replay = r.Guard.Replays(r.info)
+		r.Events.Open(r.session.ID(), r.stream.id, request.UserOf(r.info.Principal), r.replay)
 		r.replies.Store(r.stream.id, r)
 	}
 	r.stream.connect(r.w)
@@ -162,22 +163,31 @@ func (r *reply) Watch(f func(request.Standing, *request.Info)) (stop func()) {
 	return r.watch(r.request, r.info, f)
 }
 
-func (r *reply) take(w http.ResponseWriter, index int, _ *request.Info) (taken <-chan struct{}) {
+func (r *reply) take(w http.ResponseWriter, index int,
+	caller *request.Info) (taken <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.resumes {
 		return nil
 	}
-	return r.stream.take(w, index, nil)
+	edit, may := r.replay(caller)
+	if !may {
+		return nil
+	}
+	return r.stream.take(w, index, filter{edit: edit})
 }
 
 func (r *reply) decided(w http.ResponseWriter, now *request.Info) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now != nil && !r.may(now) {
-		return false
+	var f filter
+	if now != nil {
+		may := false
+		if f.edit, may = r.replay(now); !may {
+			return false
+		}
 	}
-	r.stream.decided(w, now == nil, nil)
+	r.stream.decided(w, now == nil, f)
 	return true
 }
 

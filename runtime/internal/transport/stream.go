@@ -50,9 +50,16 @@ type stream struct {
 type connection struct {
 	stream *stream
 	w      http.ResponseWriter
-	quiet  worker.Deadline // after which a comment is sent
-	held   bool            // nothing is written: the caller is not decided; see [stream.decided]
-	over   chan struct{}   // closed when another connection takes the stream, or it ends
+	quiet  worker.Deadline           // after which a comment is sent
+	held   bool                      // nothing is written; see [stream.decided]
+	edit   func(event []byte) []byte // of its caller's [filter]
+	over   chan struct{}             // closed when another connection takes the stream, or it ends
+}
+
+// filter is what the caller of a connection gets of a stream.
+type filter struct {
+	may  func(event []byte) bool   // decides about missed events; nil is for all
+	edit func(event []byte) []byte // edits all events; nil does not
 }
 
 // send sends an event. That of a stream that a client can resume is kept: then a connection that
@@ -76,24 +83,24 @@ func (s *stream) send(text []byte) error {
 // take sends the events after an index to a connection, and then every later one until taken is
 // closed: the next connection ends this one. The index -1 of a session's own stream is that of the
 // events before its first connection, from which on the events count anew. It returns nil if the
-// events are not kept. may decides which of the missed events are sent; nil is for all.
-func (s *stream) take(w http.ResponseWriter, index int,
-	may func(event []byte) bool) (taken <-chan struct{}) {
+// events are not kept.
+func (s *stream) take(w http.ResponseWriter, index int, f filter) (taken <-chan struct{}) {
 	missed, ok := s.kept.After(s.sessionID, s.id, index)
 	if !ok {
 		return nil
 	}
-	return s.begin(w, missed, index, may)
+	return s.begin(w, missed, index, f)
 }
 
 // begin connects the stream, and sends the events after an index, which were kept.
 func (s *stream) begin(w http.ResponseWriter, missed [][]byte, index int,
-	may func(event []byte) bool) (taken <-chan struct{}) {
+	f filter) (taken <-chan struct{}) {
 	s.connect(w)
+	s.at.edit = f.edit
 	if index < 0 {
 		s.next, s.unsent = len(missed), 0
 	}
-	s.replay(missed, index+1, may)
+	s.replay(missed, index+1, f.may)
 	return s.at.over
 }
 
@@ -117,16 +124,22 @@ func (s *stream) replay(events [][]byte, first int, may func(event []byte) bool)
 
 // decided notes whether the identity source could decide about the caller of a connection. While it
 // cannot, events are kept and not written. The next decision sends them.
-func (s *stream) decided(w http.ResponseWriter, held bool, may func(event []byte) bool) {
+func (s *stream) decided(w http.ResponseWriter, held bool, f filter) {
 	at := s.at
-	if at == nil || at.w != w || at.held == held {
+	if at == nil || at.w != w {
+		return
+	}
+	if !held {
+		at.edit = f.edit
+	}
+	if at.held == held {
 		return
 	}
 	if at.held = held; held {
 		return
 	}
 	events, first := s.kept.Since(s.sessionID, s.id, s.unsent)
-	s.replay(events, first, may)
+	s.replay(events, first, f.may)
 }
 
 // connect writes the header of an event stream to a connection, which takes the stream over.
@@ -168,6 +181,9 @@ func (s *stream) write(text []byte, index int) error {
 		return nil
 	}
 	s.unsent = max(s.unsent, index+1)
+	if s.at.edit != nil && len(text) > 0 {
+		text = s.at.edit(text)
+	}
 	out := make([]byte, 0, len(text)+64)
 	if len(text) == 0 {
 		out = append(out, "event: prime\n"...)
@@ -235,16 +251,21 @@ func (h *Handler) get(v *visit) (lasts func()) {
 		return nil
 	}
 	var from resumable
+	var f filter
 	end := func() {}
 	if id == "" {
 		h.Guard.Observe(v.info) // what is sent from now on is decided for this caller
 		end = h.Guard.Changes.Stream(v.session)
 		from = v.session.Out().(*standalone)
-	} else if !h.Events.May(v.session.ID(), id, v.info) {
-		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, notKept)
-		return nil
-	} else if re, _ := h.replies.Load(id); re != nil && re.(*reply).session == v.session {
-		from = re.(*reply)
+	} else {
+		ok := false
+		if f.edit, ok = h.Events.Replay(v.session.ID(), id, v.info); !ok {
+			v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, notKept)
+			return nil
+		}
+		if re, _ := h.replies.Load(id); re != nil && re.(*reply).session == v.session {
+			from = re.(*reply)
+		}
 	}
 	defer func() {
 		if lasts != nil {
@@ -263,7 +284,7 @@ func (h *Handler) get(v *visit) (lasts func()) {
 		id: id}
 	over.lock.Lock() // no keep-alive is written meanwhile
 	defer over.lock.Unlock()
-	if id == "" || over.take(v.w, index, nil) == nil {
+	if id == "" || over.take(v.w, index, f) == nil {
 		v.refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, notKept)
 	}
 	over.disconnect()
@@ -366,22 +387,22 @@ func (o *standalone) take(w http.ResponseWriter, index int,
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.opened || index >= 0 {
-		return o.stream.take(w, index, o.maySend(caller))
+		return o.stream.take(w, index, o.filter(caller))
 	}
 	o.begun = true
-	return o.stream.begin(w, nil, -1, nil)
+	return o.stream.begin(w, nil, -1, filter{})
 }
 
 func (o *standalone) decided(w http.ResponseWriter, now *request.Info) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stream.decided(w, now == nil, o.maySend(now))
+	o.stream.decided(w, now == nil, o.filter(now))
 	return true
 }
 
-// maySend returns the decision on each kept event for a caller.
-func (o *standalone) maySend(caller *request.Info) func(event []byte) bool {
-	return func(event []byte) bool { return o.Guard.MaySend(caller, event) }
+// filter returns the decision on each kept event for a caller.
+func (o *standalone) filter(caller *request.Info) filter {
+	return filter{may: func(event []byte) bool { return o.Guard.MaySend(caller, event) }}
 }
 
 func (o *standalone) leave(w http.ResponseWriter) {

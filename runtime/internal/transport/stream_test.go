@@ -25,7 +25,7 @@ func TestARefusedEventLeavesNoMissingID(t *testing.T) {
 	resumed := func(index int, may func([]byte) bool) string {
 		t.Helper()
 		w := httptest.NewRecorder()
-		if s.take(w, index, may) == nil || w.Code != http.StatusOK {
+		if s.take(w, index, filter{may: may}) == nil || w.Code != http.StatusOK {
 			t.Fatal("not resumed")
 		}
 		var got []string

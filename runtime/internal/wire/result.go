@@ -267,5 +267,91 @@ func InSession(res mcp.Result, form structured.Form) (_ mcp.Result, err error) {
 	return &shown, nil
 }
 
+// EditContent edits what an encoded result of a tool repeats of the output of its handler: its
+// structured content, and each text content that is JSON.
+func EditContent(result []byte, edit func(doc []byte) ([]byte, error)) ([]byte, error) {
+	inText := func(name string, value []byte) ([]byte, error) {
+		var text string
+		if name != "text" || json.Unmarshal(value, &text) != nil || !json.Valid([]byte(text)) {
+			return value, nil
+		}
+		edited, err := edit([]byte(text))
+		if err != nil || string(edited) == text {
+			return value, err
+		}
+		return Marshal(string(edited))
+	}
+	return editMembers(result, func(name string, value []byte) ([]byte, error) {
+		var items []json.RawMessage
+		switch {
+		case name == "structuredContent":
+			return edit(value)
+		case name != "content" || json.Unmarshal(value, &items) != nil || len(items) == 0:
+			return value, nil
+		}
+		out := []byte{'['}
+		for i, item := range items {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			edited, err := editMembers(item, inText)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, edited...)
+		}
+		return append(out, ']'), nil
+	})
+}
+
+// EditResult edits the result in a message. If that fails, the message becomes an error. Messages
+// without a result stay.
+func EditResult(message []byte, edit func(result []byte) ([]byte, error)) []byte {
+	edited, err := editMembers(message, func(name string, value []byte) ([]byte, error) {
+		if name != "result" {
+			return value, nil
+		}
+		return edit(value)
+	})
+	if err != nil {
+		return ErrorResponse(ID{JSON: string(decode.Value(message).Member("id"))}, InternalError())
+	}
+	return edited
+}
+
+// editMembers edits the values of an object.
+func editMembers(object []byte, edit func(name string, value []byte) ([]byte, error)) (
+	[]byte, error,
+) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errors.New("a message or result that is not an object")
+	}
+	out := []byte{'{'}
+	for d.More() {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		name, err := d.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, _ := name.(string)
+		edited, err := edit(text, value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(appendText(out, []byte(text)), ':'), edited...)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	return append(out, '}'), nil
+}
+
 // Empty is a result without members.
 type Empty struct{ mcp.ResultBase }
