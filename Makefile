@@ -59,7 +59,7 @@ help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: export CGO_ENABLED = 0
-demo: ## print what each caller lists, and five properties of mcpgen, with real servers
+demo: ## print what each caller lists, and six properties of mcpgen, with real servers
 	@echo "compiling mcpgen and the demo, which takes a minute on a new machine" >&2
 	@cd examples/demo && GOWORK=off $(GO) build -o ../../bin/ . github.com/mcpgen/mcpgen/cmd/mcpgen
 	@bin/demo bin/mcpgen

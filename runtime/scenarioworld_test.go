@@ -76,6 +76,7 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 	"moved":         func(*scenarioWorld) toolset.Toolset { return moved() },
 	"payroll-lists": func(w *scenarioWorld) toolset.Toolset { return payroll(w).Only("get", "hire", "json", "list") },
 	"payroll":       payroll,
+	"paid-openly":   paidOpenly,
 	"order":         func(*scenarioWorld) toolset.Toolset { return ordering() },
 	"pair":          func(*scenarioWorld) toolset.Toolset { return pairing() },
 	"remove":        func(*scenarioWorld) toolset.Toolset { return removing() },

@@ -1,4 +1,4 @@
-// Command demo prints what each caller's tool list contains, and five properties of mcpgen. It
+// Command demo prints what each caller's tool list contains, and six properties of mcpgen. It
 // serves the toolsets of examples/team and examples/workspace without their databases, since it
 // calls no tool that needs one, and runs the commands go and mcpgen. It runs at the root of the
 // repository.
@@ -71,7 +71,7 @@ func run(ctx context.Context, w io.Writer, args []string) error {
 		return err
 	}
 	d := demo{ctx, w, mcpgen, dir}
-	for _, show := range []func() error{d.team, d.stale, d.workspace, d.agent} {
+	for _, show := range []func() error{d.team, d.stale, d.workspace, d.agent, d.fields} {
 		if err := show(); err != nil {
 			return err
 		}
@@ -432,6 +432,41 @@ func (d demo) agent() (err error) {
 	r, err := d.post(url, "demo-agent", directory.ToolUpdate)
 	fmt.Fprintf(d, "   The agent calls %s:\n   %d %s\n", directory.ToolUpdate, r.status, r.body)
 	return err
+}
+
+// fields prints the fields of a result, as a Member and a Manager list them.
+func (d demo) fields() (err error) {
+	tokens := map[string]access.Principal{}
+	roles := []string{"Member", "Manager"}
+	for _, role := range roles {
+		tokens[role] = access.Principal{Issuer: "team", Subject: role, Roles: []string{role}}
+	}
+	url, stop, err := d.serve(runtime.Options{}, tokens, directory.Toolset(new(directory.Directory)))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	fmt.Fprintf(d, "\n6. A salary is for Managers only. The result of %s, as each caller lists the "+
+		"tool:\n", directory.ToolGetByID)
+	for _, role := range roles {
+		session, err := visitor.Connect(d, visitor.HTTP(url, role), nil)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		for tool, err := range session.Tools(d, nil) {
+			if err != nil {
+				return err
+			}
+			if tool.Name == directory.ToolGetByID {
+				schema, _ := tool.OutputSchema.(map[string]any)
+				properties, _ := schema["properties"].(map[string]any)
+				fmt.Fprintf(d, "   %-9s %s\n", role,
+					strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // indented prints lines that contain one of the parts, or all lines.

@@ -232,7 +232,9 @@ func serveHTTP(t *testing.T, options runtime.Options) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.Identity = identity.Static(tokens())
+	if options.Identity == nil {
+		options.Identity = identity.Static(tokens())
+	}
 	server, err := runtime.New(options, directory.Toolset(dir))
 	if err != nil {
 		t.Fatal(err)

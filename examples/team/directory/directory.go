@@ -66,10 +66,10 @@ func (d *Directory) GetAll(ctx context.Context) ([]Person, error) {
 //mcp:limit timeout=5s
 func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 	p := Person{Name: in.Name, Email: in.Email, Rank: RankMember,
-		Joined: time.Now().UTC().Truncate(time.Second)}
+		Joined: time.Now().UTC().Truncate(time.Second), Salary: in.Salary}
 	res, err := d.db.ExecContext(ctx,
-		"INSERT INTO people (name, email, rank, joined) VALUES (?, ?, ?, ?)",
-		p.Name, p.Email, p.Rank, p.Joined.Format(time.RFC3339))
+		"INSERT INTO people (name, email, rank, joined, salary) VALUES (?, ?, ?, ?, ?)",
+		p.Name, p.Email, p.Rank, p.Joined.Format(time.RFC3339), p.Salary)
 	if err != nil {
 		return Person{}, err
 	}
@@ -77,14 +77,15 @@ func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 	return p, err
 }
 
-// Update changes the name or the address of a person.
+// Update changes the name, the address or the pay of a person. An absent argument stays as it is.
 //
 //mcp:tool minrole=Manager idempotent catalog=onboarding
 //mcp:limit timeout=5s
 func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
 	row := d.db.QueryRowContext(ctx,
-		"UPDATE people SET name = coalesce(?, name), email = coalesce(?, email) WHERE id = ? "+
-			"RETURNING "+columns, in.Name, in.Email, in.ID)
+		"UPDATE people SET name = coalesce(?, name), email = coalesce(?, email), "+
+			"salary = coalesce(?, salary) WHERE id = ? RETURNING "+columns,
+		in.Name, in.Email, in.Salary, in.ID)
 	return scanPerson(row)
 }
 
@@ -112,7 +113,7 @@ func (d *Directory) GetPublicInfo(ctx context.Context) (PublicInfo, error) {
 }
 
 const (
-	columns      = "id, name, email, rank, joined"
+	columns      = "id, name, email, rank, joined, salary"
 	selectPeople = "SELECT " + columns + " FROM people"
 )
 
@@ -120,7 +121,8 @@ const (
 func scanPerson(row interface{ Scan(...any) error }) (Person, error) {
 	var p Person
 	var joined string
-	if err := row.Scan(&p.ID, &p.Name, &p.Email, &p.Rank, &joined); err != nil {
+	if err := row.Scan(&p.ID, &p.Name, &p.Email, &p.Rank, &joined,
+		&p.Salary); err != nil {
 		if errors.Is(err, sql.ErrNoRows) {
 			err = ErrUnknownPerson
 		}

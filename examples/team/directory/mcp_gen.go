@@ -43,7 +43,7 @@ const (
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/team/directory",
-		Manifest: "sha256:b060ae1e212f73ca764c9f399b118d7fc432b7bc8322b204cd93a12694541a13",
+		Manifest: "sha256:16bf162ad2d5fffd25d8d4772e819613b3ab6538418ac9dbcd3472b0b1c985c4",
 		Server:   toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}, {"Auditor", "Admin"}},
@@ -63,6 +63,10 @@ func Toolset(directory *Directory) toolset.Toolset {
 				{Resource: ResourceHandbook, Public: true},
 				{Resource: ResourceCard, Authenticated: true},
 				{Resource: ResourceRanked, MinRole: []string{"Manager", "Auditor"}},
+			},
+			Fields: []access.Rule{
+				{Field: "github.com/mcpgen/mcpgen/examples/team/directory.NewPerson.Salary", MinRole: []string{"Manager"}},
+				{Field: "github.com/mcpgen/mcpgen/examples/team/directory.Person.Salary", MinRole: []string{"Manager"}},
 			},
 		},
 		Receivers: []any{directory},
@@ -145,7 +149,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 			},
 			{
 				Name:        ToolUpdate,
-				Description: "Changes the name or the address of a person.",
+				Description: "Changes the name, the address or the pay of a person. An absent argument stays as it is.",
 				Input:       changeSchema,
 				Output:      personSchema,
 				Annotations: toolset.Annotations{IdempotentHint: true},
@@ -293,13 +297,18 @@ type rankedInput struct {
 // required properties, which come first.
 
 func decodeNewPerson(r *decode.Reader, v *NewPerson) {
-	o := r.Object(2, "name", "email")
+	o := r.Object(2, "name", "email", "salary")
+	o.Guard(2, "github.com/mcpgen/mcpgen/examples/team/directory.NewPerson.Salary")
 	for o.Next() {
 		switch o.Property {
 		case 0: // name
 			decode.String(r, &v.Name).MinLength(1).MaxLength(100)
 		case 1: // email
 			decode.String(r, &v.Email).Format("email").MaxLength(254)
+		case 2: // salary
+			if !r.Null() {
+				decode.Int(r, decode.New(&v.Salary), 0, math.MaxInt64)
+			}
 		}
 	}
 }
@@ -325,7 +334,7 @@ func decodePromoteToManagerInput(r *decode.Reader, v *promoteToManagerInput) {
 }
 
 func decodeChange(r *decode.Reader, v *Change) {
-	o := r.Object(1, "id", "name", "email")
+	o := r.Object(1, "id", "name", "email", "salary")
 	for o.Next() {
 		switch o.Property {
 		case 0: // id
@@ -337,6 +346,10 @@ func decodeChange(r *decode.Reader, v *Change) {
 		case 2: // email
 			if !r.Null() {
 				decode.String(r, decode.New(&v.Email)).Format("email").MaxLength(254)
+			}
+		case 3: // salary
+			if !r.Null() {
+				decode.Int(r, decode.New(&v.Salary), 0, math.MaxInt64)
 			}
 		}
 	}
@@ -387,17 +400,17 @@ func decodeRankedInput(r *decode.Reader, v *rankedInput) {
 
 // The schemas of arguments and results.
 const (
-	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the address."}},"additionalProperties":false,"type":"object","required":["name","email"]}`
+	newPersonSchema              = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the full name."},"email":{"type":"string","maxLength":254,"format":"email","description":"Email is the address."},"salary":{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"description":"Salary is the yearly pay, in euros.","x-mcpgen-field":"github.com/mcpgen/mcpgen/examples/team/directory.NewPerson.Salary"}},"additionalProperties":false,"type":"object","required":["name","email"]}`
 	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"anyOf":[{"type":"string","maxLength":100,"minLength":1},{"type":"null"}],"description":"Name is the new full name."},"email":{"anyOf":[{"type":"string","maxLength":254,"format":"email"},{"type":"null"}],"description":"Email is the new address."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"anyOf":[{"type":"string","maxLength":100,"minLength":1},{"type":"null"}],"description":"Name is the new full name."},"email":{"anyOf":[{"type":"string","maxLength":254,"format":"email"},{"type":"null"}],"description":"Email is the new address."},"salary":{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"description":"Salary is the new yearly pay, in euros."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"The name of the new manager."}},"additionalProperties":false,"type":"object","required":["name"]}`
 	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the name of the recipient."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is its tone.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	rankedInputSchema            = `{"properties":{"rank":{"type":"string","enum":["member","manager"],"description":"The rank of a person in the team."}},"additionalProperties":false,"type":"object","required":["rank"]}`
-	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."}`
-	personListResultSchema       = `{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."},"type":"array"}`
+	personSchema                 = `{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."},"salary":{"type":"integer","description":"Salary is the yearly pay, in euros.","x-mcpgen-field":"github.com/mcpgen/mcpgen/examples/team/directory.Person.Salary"}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."}`
+	personListResultSchema       = `{"items":{"properties":{"id":{"type":"integer","description":"ID is the number of the entry."},"name":{"type":"string","description":"Name is the full name."},"email":{"type":"string","description":"Email is the address."},"rank":{"type":"string","description":"Rank is the rank in the team.","examples":["member","manager"]},"joined":{"type":"string","format":"date-time","description":"Joined is the moment of entry."},"salary":{"type":"integer","description":"Salary is the yearly pay, in euros.","x-mcpgen-field":"github.com/mcpgen/mcpgen/examples/team/directory.Person.Salary"}},"additionalProperties":false,"type":"object","required":["id","name","email","rank","joined"],"description":"One entry of the directory."},"type":"array"}`
 	publicInfoSchema             = `{"properties":{"team":{"type":"string","description":"Team is the name of the team."},"people":{"type":"integer","description":"People is the number of entries."}},"additionalProperties":false,"type":"object","required":["team","people"],"description":"Has public facts."}`
 )
 
@@ -417,17 +430,19 @@ func _() {
 	toolset.RunGoGenerate[func(*Directory, context.Context, Change) (Person, error)]((*Directory).Update)
 	toolset.RunGoGenerate[func(*Directory, context.Context, Letter) (string, error)]((*Directory).Welcome)
 	toolset.RunGoGenerate[struct {
-		ID    int64   `json:"id" jsonschema:"minimum=1"`
-		Name  *string `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
-		Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
+		ID     int64   `json:"id" jsonschema:"minimum=1"`
+		Name   *string `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
+		Email  *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
+		Salary *int64  `json:"salary,omitempty" jsonschema:"minimum=0"`
 	}](Change{})
 	toolset.RunGoGenerate[struct {
 		Name string `json:"name" jsonschema:"minLength=1,maxLength=100"`
 		Tone Tone   `json:"tone,omitempty" jsonschema:"default=warm"`
 	}](Letter{})
 	toolset.RunGoGenerate[struct {
-		Name  string `json:"name" jsonschema:"minLength=1,maxLength=100"`
-		Email string `json:"email" jsonschema:"format=email,maxLength=254"`
+		Name   string `json:"name" jsonschema:"minLength=1,maxLength=100"`
+		Email  string `json:"email" jsonschema:"format=email,maxLength=254"`
+		Salary *int64 `json:"salary,omitempty" jsonschema:"minimum=0"`
 	}](NewPerson{})
 	toolset.RunGoGenerate[struct {
 		ID     int64     `json:"id"`
@@ -435,6 +450,7 @@ func _() {
 		Email  string    `json:"email" jsonschema:"format=email"`
 		Rank   Rank      `json:"rank"`
 		Joined time.Time `json:"joined"`
+		Salary *int64    `json:"salary,omitempty"`
 	}](Person{})
 	toolset.RunGoGenerate[struct {
 		Team   string `json:"team"`

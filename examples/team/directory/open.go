@@ -23,7 +23,8 @@ func Open(ctx context.Context, team, file string) (*Directory, error) {
 		name   TEXT NOT NULL,
 		email  TEXT NOT NULL,
 		rank   TEXT NOT NULL CHECK (rank IN ('member', 'manager')),
-		joined TEXT NOT NULL
+		joined TEXT NOT NULL,
+		salary INTEGER
 	)`
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		db.Close()

@@ -23,6 +23,10 @@ type Person struct {
 	Rank Rank `json:"rank"`
 	// Joined is the moment of entry.
 	Joined time.Time `json:"joined"`
+	// Salary is the yearly pay, in euros.
+	//
+	//mcp:field minrole=Manager
+	Salary *int64 `json:"salary,omitempty"`
 }
 
 // NewPerson is a person to add.
@@ -31,6 +35,10 @@ type NewPerson struct {
 	Name string `json:"name" jsonschema:"minLength=1,maxLength=100"`
 	// Email is the address.
 	Email string `json:"email" jsonschema:"format=email,maxLength=254"`
+	// Salary is the yearly pay, in euros.
+	//
+	//mcp:field minrole=Manager
+	Salary *int64 `json:"salary,omitempty" jsonschema:"minimum=0"`
 }
 
 // Change changes an entry. A field that is left out stays as it is.
@@ -41,6 +49,8 @@ type Change struct {
 	Name *string `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
 	// Email is the new address.
 	Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
+	// Salary is the new yearly pay, in euros.
+	Salary *int64 `json:"salary,omitempty" jsonschema:"minimum=0"`
 }
 
 // PublicInfo has public facts.

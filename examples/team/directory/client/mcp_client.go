@@ -71,7 +71,7 @@ func (c *Client) PromoteToManager(ctx context.Context, in PromoteToManagerInput)
 
 // Update calls the tool update.
 //
-// Changes the name or the address of a person.
+// Changes the name, the address or the pay of a person. An absent argument stays as it is.
 func (c *Client) Update(ctx context.Context, in directory.Change) (directory.Person, error) {
 	return toolclient.Object[directory.Person](ctx, c.client, directory.ToolUpdate, in)
 }
