@@ -329,6 +329,19 @@ func (i item) outside() bool {
 	return slices.ContainsFunc(i.Forms[:], func(f *form) bool { return f != nil && f.Outside })
 }
 
+// people are the tools whose arguments or results have guarded fields.
+func (p plan) people() (names []string) {
+	if p.Person {
+		names = append(names, "base")
+	}
+	for _, i := range p.Items {
+		if f := cmp.Or(i.Forms[0], i.Forms[1]); f.person() && !p.own(i) {
+			names = append(names, i.Name)
+		}
+	}
+	return names
+}
+
 // person reports whether the arguments or the result have guarded fields.
 func (f *form) person() bool { return f.Takes || f.Gives != "" }
 

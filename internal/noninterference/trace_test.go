@@ -191,6 +191,10 @@ func (tr *trial) opening(t *rapid.T) {
 	if flip(t, "begin with a task") {
 		send(theCaller, "tools/call", "base", `"name":"base"`)
 	}
+	if people := p.people(); len(people) > 0 && flip(t, "begin with a person") {
+		name := pick(t, "person", people...)
+		send(theCaller, "tools/call", name, `"name":"`+name+`","arguments":{}`)
+	}
 	if flip(t, "begin with a page") {
 		if tr.alone {
 			tr.ping(t, theCaller)
@@ -320,10 +324,6 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 	}
 	call := func(t *rapid.T) {
 		name := tr.name(t, access.Tools)
-		if len(tr.plan.Fields) > 0 && flip(t, "of a person") {
-			ask(t, "tools/call", name, `"name":"`+name+`","arguments":`+drawPerson(t, 2)+answered(t))
-			return
-		}
 		rest := pick(t, "arguments", "", `,"arguments":{}`, `,"arguments":{"at":"x"}`,
 			`,"arguments":{"at":7}`, `,"arguments":{"verb":"purge"}`, `,"arguments":{"verb":"list"}`,
 			`,"arguments":{"verb":"none"}`, `,"arguments":[]`)
@@ -347,6 +347,10 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 		"call": call, "call again": call, "call with fitting arguments": fitting,
 		"call again with fitting arguments": fitting,
 		"get":                               get, "read": read,
+		"call with fields": func(t *rapid.T) {
+			name := pick(t, "person", tr.plan.people()...)
+			ask(t, "tools/call", name, `"name":"`+name+`","arguments":`+drawPerson(t, 2)+answered(t))
+		},
 		"without a record": func(t *rapid.T) {
 			down := func(is bool) {
 				tr.both(t, fmt.Sprint("the audit sink is down: ", is),
@@ -742,7 +746,8 @@ func (tr *trial) lower(t *rapid.T) {
 // become gives the caller other roles, or its client another boundary.
 func (tr *trial) become(t *rapid.T, now principal) {
 	text := "the caller's role is lowered"
-	bounded := !slices.Equal(now.Within, tr.caller.Within)
+	bounded := (now.Within == nil) != (tr.caller.Within == nil) ||
+		!slices.Equal(now.Within, tr.caller.Within)
 	if bounded {
 		text = "the roles of the boundary are lowered"
 	}
@@ -850,6 +855,8 @@ func (p plan) lacks(action string, _ func(*rapid.T)) bool {
 	switch action {
 	case "call with fitting arguments", "call again with fitting arguments":
 		return p.Package == 0
+	case "call with fields":
+		return len(p.people()) == 0
 	case "without a record":
 		return !p.Records
 	case "permission", "permission and an event", "host":
