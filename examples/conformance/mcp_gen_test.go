@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a80bc958b85f696b70390dfb5d11edcb",
-		Code:   "2:e2e7d16ff47fef14e34f1e622b74870d",
+		Code:   "2:bd2d793cb1314fdb8e9f26860a9814d9",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "CompleteArg1", "CompleteArg2", "ConfirmDelete", "Contact", "FailingJob",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:10b0dd7c68f335a664fc3da988ea1d7f",
-		Code:   "2:f5688aa3ccc738f9974a38d3e1bb464c",
+		Code:   "2:f5666b54d08f8325b746877cf6935dc8",
 		Declarations: map[string][]string{
 			".": {"CountWords", "Now"},
 		},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fed5c8c4667e967120a3bdd5374efbc7",
-		Code:   "2:fc71a4cf983fb11e909dc80df66e0158",
+		Code:   "2:a65bfcf1a36ac9b48387983a63cf1e5d",
 		Declarations: map[string][]string{
 			".": {
 				"Address", "Device", "DeviceChange", "DeviceFilter", "Facts",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7c47b392fbd5d269212a3c0f0471b3e1",
-		Code:   "2:80751db16ee461e22376ed07b223507f",
+		Code:   "2:e30a5724cf01c15f1036be133fcadb20",
 		Declarations: map[string][]string{
 			".": {
 				"Entry", "FetchURL", "ListFiles", "Page", "Ran", "ReadFile", "RunCommand",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:9603d9412586793fd17d4a3530901edc",
-		Code:   "2:7a4172597ef6b7263660ce2acaf1c875",
+		Code:   "2:4a38a01e4683a0436123f9665004bb6b",
 		Declarations: map[string][]string{
 			".": {
 				"Allow", "Input", "ListInput", "Permission", "Permissions", "Request",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:26cf363efc55b05a29c4439fc449def9",
-		Code:   "2:39bb5bbb2c7470f30b6397a894f096ce",
+		Code:   "2:c27a414095fe2e5047909831bd68da4d",
 		Declarations: map[string][]string{
 			".": {"Cleared", "Service.ClearWorkspace"},
 		},

@@ -19,7 +19,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:52a989e8360f01e8d1ee9f4cd8875a19",
-		Code:   "2:bf098f66769299a16146b39ff637e8a1",
+		Code:   "2:076e71648da21a59cd193ec7227d4da1",
 		Declarations: map[string][]string{
 			".": {
 				"Forge.AddComment", "Forge.AddLabels", "Forge.CreateIssue", "Forge.CreateRelease",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:a7401c03900681725d596dd307f1ecf8",
-		Code:   "2:d8e335dddf53d655c1198e6e091e22df",
+		Code:   "2:6ed6878eddb714e18a4a3fdf6be2c56f",
 		Declarations: map[string][]string{
 			".": {
 				"Entity", "Graph", "Observation", "Relation", "Store.AddObservations",

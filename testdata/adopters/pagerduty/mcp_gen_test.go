@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:b1c9b63d845dc6b22d9aab371e588679",
-		Code:   "2:99b76ea48aadd824d7e2fe363b4fccc0",
+		Code:   "2:199a29fede6f30692dd187caa2f04dd8",
 		Declarations: map[string][]string{
 			".": {
 				"API.CreateIncidentNoteWithContext", "API.CreateMaintenanceWindowWithContext",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:0f6fb7350f9f5416cb266b1786cd4eb2",
-		Code:   "2:fbc2bbb0c18db584dd7a92f491608986",
+		Code:   "2:bcce1fb17895aeab4b449092de754de8",
 		Declarations: map[string][]string{
 			".": {"Book", "Booking", "Receipt", "Speed"},
 		},

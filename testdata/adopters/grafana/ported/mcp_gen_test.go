@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:6b09e72883992ee9e0f879fad2c6c0d1",
-		Code:   "2:acd03e4ef68ed1c73405718bac8531a7",
+		Code:   "2:aad34a181f62b603d628dcbb3322a4d4",
 		Declarations: map[string][]string{
 			".": {
 				"Grafana.CreateAnnotation", "Grafana.CreateFolder", "Grafana.CreateSnapshot",
