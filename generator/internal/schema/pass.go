@@ -33,6 +33,7 @@ type pass struct {
 	defs     map[string]*definition
 	size     int // schemas made so far
 	depth    int // nesting of build
+	guards   int // the guarded fields around the place
 	problems []Problem
 	places   map[*jsonschema.Schema]place // of the properties
 	again    map[string]bool              // the keys of the types that were read again; see reread
@@ -44,6 +45,12 @@ type definition struct {
 	typ    types.Type
 	schema *jsonschema.Schema
 	refs   []*jsonschema.Schema // every reference made, to be named at the end
+	// A type that only guarded fields lead back to is inlined, and their references have a definition
+	// of it: without these fields the schema is that of a type without them.
+	open    bool // its schema is being made
+	guards  int  // the guarded fields around it
+	guarded bool // all references are in guarded fields
+	size    int  // of its schema
 	// addressable is in which places the definition was read; see reread.
 	addressable bool
 }
@@ -140,7 +147,8 @@ func (p *pass) key(t types.Type) string {
 // define opens the definition of a named type; its schema is filled afterwards.
 func (p *pass) define(t types.Type, s *jsonschema.Schema, at place) {
 	if key := p.key(t); key != "" {
-		p.defs[key] = &definition{key: key, typ: t, schema: s, addressable: at.addressable}
+		p.defs[key] = &definition{key: key, typ: t, schema: s, addressable: at.addressable,
+			open: true, guards: p.guards, guarded: true, size: p.size}
 	}
 }
 
@@ -150,8 +158,13 @@ func (p *pass) refTo(t types.Type) *jsonschema.Schema {
 	if d == nil {
 		return nil
 	}
+	if p.inline && !d.open && d.guarded {
+		p.size += d.size
+		return new(*d.schema)
+	}
 	s := &jsonschema.Schema{Ref: "#/$defs/" + d.key}
 	d.refs = append(d.refs, s)
+	d.guarded = d.guarded && p.guards > d.guards
 	return s
 }
 
@@ -269,9 +282,12 @@ func (p *pass) within(t types.Type, at place) place {
 
 // close ends the walk of a type: a definition that nothing refers to is inlined.
 func (p *pass) close(t types.Type, s *jsonschema.Schema) *jsonschema.Schema {
-	if d := p.defs[p.key(t)]; d != nil && d.schema == s && p.inline && len(d.refs) == 0 {
-		delete(p.defs, d.key)
-		return s
+	if d := p.defs[p.key(t)]; d != nil && d.schema == s {
+		d.open, d.size = false, p.size-d.size
+		if p.inline && len(d.refs) == 0 {
+			delete(p.defs, d.key)
+			return s
+		}
 	}
 	if ref := p.refTo(t); ref != nil {
 		return ref

@@ -43,7 +43,14 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	}
 	absent := p.pointee(f.typ) != nil || Optional(f.typ) != nil
 	p.optional(&f, &tag, at)
+	name := p.w.guard(f.v, f.decl)
+	if name != "" {
+		p.guards++
+	}
 	s := p.describe(parent, f, tag, p.fieldDoc(f, at.owner), at)
+	if name != "" {
+		p.guards--
+	}
 	nilable := p.pointee(f.typ) != nil || types.IsInterface(f.typ) // its zero value
 	null := tag.nullable || f.present && !p.limits && nilable
 	required := p.required(f, tag, s)
@@ -54,7 +61,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		s = p.orNull(s)
 	}
 	parent.Properties.Set(f.name, p.open(s))
-	if name := p.w.guard(f.v, f.decl); name != "" {
+	if name != "" {
 		if s.Extras == nil {
 			s.Extras = map[string]any{}
 		}
