@@ -19,7 +19,8 @@ func (s *Server) Explain(ctx context.Context, p access.Principal, tool string) a
 }
 
 // ExplainOf is [Server.Explain] for any kind. The name of a resource is its URI or template, and
-// that of a value the [access.Rule.Name] of its rule.
+// that of a value or a field the [access.Rule.Name] of its rule. A field is allowed if the rule of
+// the field holds; a call needs the rule of its tool as well.
 func (s *Server) ExplainOf(ctx context.Context, p access.Principal, k access.Kind,
 	name string) access.Explanation {
 	if tool, ok := s.aliases[name]; ok && k == access.Tools {
@@ -101,7 +102,7 @@ func (s *Server) diagnose(ctx context.Context, from string, p access.Principal) 
 		}
 	}
 	d.Problem = strings.Join(problems, "; ")
-	for _, k := range append(request.Kinds[:], access.Values) {
+	for _, k := range append(request.Kinds[:], access.Values, access.Fields) {
 		for _, rule := range s.table.Of(k).Rules {
 			if e := s.explain(view, k, rule.Name()); e.Listed {
 				d.Seen = append(d.Seen, e)

@@ -188,8 +188,8 @@ func (t Table) Aware() Table {
 // IsAware reports whether the table enforces the permissions of its rules.
 func (t Table) IsAware() bool { return t.aware }
 
-// RecordedPermissions returns the names of the tools, prompts, resources, values and fields, in this
-// order, whose permission the table records and does not enforce. An aware table has none.
+// RecordedPermissions returns the names of the tools, prompts, resources, values and fields, in
+// this order, whose permission the table records and does not enforce. An aware table has none.
 func (t Table) RecordedPermissions() []string {
 	var names []string
 	for _, rule := range slices.Concat(t.Rules, t.Prompts, t.Resources, t.Values, t.Fields) {

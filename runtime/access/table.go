@@ -86,7 +86,8 @@ func (k Kind) String() string {
 }
 
 // Rule is the access requirement of one tool, prompt or resource, of one value of an argument of a
-// tool, or of one field of a Go type. All parts that are set must hold. A rule with no part set denies every caller.
+// tool, or of one field of a Go type. All parts that are set must hold. A rule with no part set
+// denies every caller.
 //
 // The first six fields name what the rule is about, and the others are the requirement.
 type Rule struct {
@@ -136,8 +137,8 @@ type Rule struct {
 	Facts string
 }
 
-// Name returns what the rule is about: the tool, the prompt, the URI or URI template, the field, or a
-// value with its tool and argument, as in "manage_team action=delete".
+// Name returns what the rule is about: the tool, the prompt, the URI or URI template, the field, or
+// a value with its tool and argument, as in "manage_team action=delete".
 func (r Rule) Name() string {
 	switch {
 	case r.Argument != "":
@@ -251,8 +252,8 @@ func (t *Table) enforced(r *Rule) bool {
 	}
 }
 
-// exempt reports whether the rule needs no permission of the host, also on an aware table. That of a
-// field does not need [NoPermission] for it: the rule of the tool has the permission.
+// exempt reports whether the rule needs no permission of the host on an aware table. The rule of a
+// field does not need [NoPermission] for that: the rule of the tool has the permission.
 func (t *Table) exempt(r *Rule) bool {
 	return r.Permission == NoPermission() || t.kind == Fields && r.Permission == Permission{}
 }
@@ -335,9 +336,9 @@ func (t Table) Clone() Table {
 }
 
 // Of returns the part of the table about one kind: a table whose methods are about the prompts, the
-// resources, the values or the fields. [Table.Decide] of Of(Prompts) takes the name of a prompt. That of
-// Of(Resources) takes a URI or URI template exactly as in its rule, and not a URI that matches a
-// template. That of Of(Values) or Of(Fields) takes the [Rule.Name] of the rule.
+// resources, the values or the fields. [Table.Decide] of Of(Prompts) takes the name of a prompt.
+// That of Of(Resources) takes a URI or URI template exactly as in its rule, and not a URI that
+// matches a template. That of Of(Values) or Of(Fields) takes the [Rule.Name] of the rule.
 func (t Table) Of(k Kind) Table {
 	switch k {
 	case Tools:

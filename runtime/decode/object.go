@@ -143,7 +143,7 @@ func (o *Object) find(name []byte) int {
 		}
 		i := o.next
 		o.next++
-		if o.names[i] == string(name) && !o.hides(i) {
+		if o.names[i] == string(name) && (o.hidden == nil || !o.hides(i)) {
 			return i
 		}
 	}

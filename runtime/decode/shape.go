@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Shape is the part of an output schema that [Shape.NormalizeNulls] and [Shape.Cut] need: the places
-// of arrays and objects, the places where null is valid, and the properties with a guarded field.
+// Shape is the part of a schema that [Shape.NormalizeNulls] and [Shape.Cut] need: the places of
+// arrays and objects, the places where null is valid, and the properties with a guarded field.
 //
 // encoding/json writes null for a nil slice, map or pointer. If the schema requires an array or an
 // object there, clients that validate refuse the result. NormalizeNulls writes the empty value

@@ -31,7 +31,7 @@ import (
 const Update = "MCPTEST_UPDATE"
 
 // AssertMatrix compares the rules of a toolset with a golden file: a row for each tool, prompt,
-// resource and ruled value, and a column for an anonymous caller, one without a role, and each
+// resource, ruled value and ruled field, and a column for an anonymous caller, one without a role, and each
 // role, those of the main chain first. All but the first hold the scopes of the row, which stand
 // beside it with the host's permission and the denial mode; alternatives of scopes are apart by |.
 // If the roles are more than one chain, a further column has the smallest sets of roles that open
@@ -82,7 +82,8 @@ func matrix(set toolset.Toolset) ([]byte, error) {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(append(head, "scopes", "permission", "denial"), "\t"))
-	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values} {
+	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources, access.Values,
+		access.Fields} {
 		rules := table.Of(k)
 		for _, rule := range rules.Rules {
 			row := []string{k.String(), rule.Name()}
@@ -153,29 +154,27 @@ const concealVersion = "2025-11-25"
 // and a call gets the bytes of a call of an unknown tool, except for the name. It calls with no
 // arguments, unknown arguments and malformed ones. It calls over a pipe, and also over HTTP, with
 // statuses and headers, if the server's Options.Identity is [Identities].
+//
+// With the name of a field that has a rule, as in "example.com/directory.Person.Salary", it checks
+// that no schema of the principal has the properties that only callers with the field are listed,
+// and that a call with such an argument gets the bytes of a call with an unknown one. No call
+// reaches a handler.
 func AssertConcealed(t testing.TB, server *runtime.Server, principal access.Principal,
 	tool string) {
 	t.Helper()
+	if rule, ok := server.Table().Of(access.Fields).Tool(tool); ok {
+		concealsField(t, server, principal, rule)
+		return
+	}
 	if slices.Contains(Tools(t, Pipe(t, server, principal, concealVersion)), tool) {
 		t.Errorf("mcptest: %s is listed", tool)
 		return // a call could reach the handler
 	}
-	over := map[string]func(string) string{"a pipe": rawPipe(t, server, principal)}
-	if send := rawHTTP(t, server, principal); send != nil {
-		over["HTTP"] = send
-	}
-	unknown := strings.Repeat("x", len(tool))
-	if unknown == tool {
-		unknown = strings.Repeat("y", len(tool))
-	}
+	over, unknown := carriers(t, server, principal), unknownName(tool)
 	for _, carrier := range slices.Sorted(maps.Keys(over)) {
 		for _, rest := range []string{``, `,"arguments":{}`, `,"arguments":{"mcptest_unknown":1}`,
 			`,"arguments":[1]`} {
-			call := func(name string) string {
-				text, _ := json.Marshal(name)
-				return over[carrier](`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` +
-					string(text) + rest + `}}`)
-			}
+			call := func(name string) string { return over[carrier](callOf(name, rest)) }
 			// The message of the error quotes the name.
 			hidden, missing := call(tool), strings.ReplaceAll(call(unknown),
 				`\"`+unknown+`\"`, `\"`+tool+`\"`)
@@ -185,6 +184,31 @@ func AssertConcealed(t testing.TB, server *runtime.Server, principal access.Prin
 			}
 		}
 	}
+}
+
+// carriers returns funcs that send a message and return its answer, by the name of the transport.
+func carriers(t testing.TB, server *runtime.Server,
+	principal access.Principal) map[string]func(string) string {
+	t.Helper()
+	over := map[string]func(string) string{"a pipe": rawPipe(t, server, principal)}
+	if send := rawHTTP(t, server, principal); send != nil {
+		over["HTTP"] = send
+	}
+	return over
+}
+
+// unknownName returns another name of the same length.
+func unknownName(name string) string {
+	if unknown := strings.Repeat("x", len(name)); unknown != name {
+		return unknown
+	}
+	return strings.Repeat("y", len(name))
+}
+
+// callOf returns the message of a call, with further members of its params.
+func callOf(tool, rest string) string {
+	name, _ := json.Marshal(tool)
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` + string(name) + rest + `}}`
 }
 
 // initialize opens a session of [concealVersion].

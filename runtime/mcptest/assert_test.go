@@ -36,6 +36,7 @@ func office() toolset.Toolset {
 	}
 	wait := tool("wait")
 	wait.Timeout = 2 * slow
+	wait.Guarded = `{"properties":{"postage":{"x-mcpgen-field":"example.com/office.Letter.Postage"}}}`
 	wait.Call = func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
 		<-time.After(slow)
 		return who(ctx, c)
@@ -58,6 +59,8 @@ func office() toolset.Toolset {
 				{Tool: "hello", Argument: "mode", Value: "purge", MinRole: []string{"Clerk"}},
 				{Tool: "hello", Argument: "mode", Value: "read", Public: true},
 			},
+			Fields: []access.Rule{{Field: "example.com/office.Letter.Postage", MinRole: []string{"Clerk"},
+				Scopes: []string{"post"}}},
 		},
 		Tools: []toolset.Tool{tool("close"), tool("file"), tool("hello"), tool("post"), wait},
 		Prompts: []toolset.Prompt{{Name: "letter",

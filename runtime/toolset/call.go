@@ -67,8 +67,8 @@ func (c Call) Isolated(ctx context.Context) (json.RawMessage, error) {
 }
 
 // Choices returns the values of arguments that the caller may send, where //mcp:rule decides on
-// values, and the fields that the caller may not see, where the arguments have guarded fields. It is
-// nil for any other tool. Generated code decodes the arguments with it.
+// values, and the fields that the caller may not see, where the arguments have guarded fields. For
+// any other tool it returns nil. Generated code decodes the arguments with the Choices.
 func (c Call) Choices() *decode.Choices {
 	if run, ok := c.run.(interface{ Choices() *decode.Choices }); ok {
 		return run.Choices()

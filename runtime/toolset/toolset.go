@@ -165,9 +165,10 @@ type Tool struct {
 	// schema. Empty for none.
 	Output string
 	// Guarded is the JSON Schema of the handler's result, if the result has guarded fields and Output
-	// is empty. No client gets it: the server leaves out fields by it. In Input, Output and Guarded, the
-	// schema of a property with a guarded field has the keyword x-mcpgen-field, whose value is the
-	// name of a rule in Table.Fields. Lists do not contain the keyword.
+	// is empty. Clients never get it: the server leaves out fields by it.
+	//
+	// In Input, Output and Guarded, the schema of a property with a guarded field has the keyword
+	// x-mcpgen-field. Its value is the name of a rule in Table.Fields. Lists do not contain it.
 	Guarded string
 	// Omits reports that structured content has only the properties of Output. The server leaves out
 	// all others from what the handler returns.

@@ -29,12 +29,7 @@ func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(
 // CheckUnaware returns an error if a rule of the table needs a permission, which a server without a
 // host does not enforce.
 func CheckUnaware(table access.Table) error {
-	rules := rulesOf(table, needsHost)
-	for _, rule := range table.Values {
-		if needsHost(rule) {
-			rules = append(rules, ruleOf{access.Values, rule})
-		}
-	}
+	rules := rulesOf(table, needsHost, access.Values, access.Fields)
 	if len(rules) == 0 {
 		return nil
 	}
@@ -104,9 +99,10 @@ type ruleOf struct {
 	access.Rule
 }
 
-func rulesOf(table access.Table, match func(access.Rule) bool) []ruleOf {
+// rulesOf returns the rules of tools, prompts and resources, and of further kinds, that match.
+func rulesOf(table access.Table, match func(access.Rule) bool, further ...access.Kind) []ruleOf {
 	var all []ruleOf
-	for _, k := range request.Kinds {
+	for _, k := range append(request.Kinds[:], further...) {
 		for _, rule := range table.Of(k).Rules {
 			if match(rule) {
 				all = append(all, ruleOf{k, rule})
@@ -165,7 +161,7 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 	}
 	var found problems
 	actions := map[string]string{} // by verb; empty for the table's own
-	rules := rulesOf(h.Table, func(rule access.Rule) bool { return rule.Verb != "" })
+	rules := rulesOf(h.Table, func(rule access.Rule) bool { return rule.Verb != "" }, access.Fields)
 	for _, r := range rules {
 		if _, mapped := actions[r.Verb]; mapped {
 			continue
@@ -190,7 +186,7 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 		actions[r.Verb] = action
 	}
 	h.Table = h.Table.Clone()
-	for _, k := range append(request.Kinds[:], access.Values) {
+	for _, k := range append(request.Kinds[:], access.Values, access.Fields) {
 		for i, rule := range h.Table.Of(k).Rules {
 			if action := actions[rule.Verb]; action != "" {
 				h.Table.Of(k).Rules[i].Permission.Action = action
@@ -203,7 +199,7 @@ func (h *Host) mapVerbs(ctx context.Context) error {
 // loadNames translates the permissions of the table into the host's names.
 func (h *Host) loadNames(ctx context.Context) error {
 	var found problems
-	rules := rulesOf(h.Table, needsHost)
+	rules := rulesOf(h.Table, needsHost, access.Fields)
 	for _, r := range rules {
 		p := r.Permission
 		if _, loaded := h.native[p]; loaded {
@@ -235,7 +231,7 @@ func (h *Host) loadNames(ctx context.Context) error {
 // unknownNames returns an error for permissions that a host without them certainly refuses.
 func (h *Host) unknownNames(known []string) error {
 	var found problems
-	rules := rulesOf(h.Table, needsHost)
+	rules := rulesOf(h.Table, needsHost, access.Fields)
 	checked := map[access.Permission]bool{}
 	for _, r := range rules {
 		p, name := r.Permission, h.native[r.Permission]

@@ -45,7 +45,7 @@ func (c column) Path() string {
 }
 
 type part struct {
-	Kind string // "tool", "prompt" or "resource"
+	Kind string // of access.Kind
 	Rows []row
 }
 
@@ -68,9 +68,10 @@ const (
 	somebody  = "somebody"
 )
 
-// Kinds are the parts of the page. Values are those of tools' arguments with rules of their own.
+// Kinds are the parts of the page. Values are those of tools' arguments with rules of their own, and
+// fields those of arguments and results.
 func Kinds() []access.Kind {
-	return []access.Kind{access.Tools, access.Values, access.Prompts, access.Resources}
+	return []access.Kind{access.Tools, access.Values, access.Fields, access.Prompts, access.Resources}
 }
 
 // callersOf are the columns of a matrix.
