@@ -43,10 +43,15 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 		returning(toolset.Tool{Name: "text", Returns: toolset.Text}, secret),
 	}).Generated()
 	g.Table.Fields = []access.Rule{{Field: payField, MinRole: []string{"Manager"}}}
+	g.Table.Prompts = []access.Rule{{Prompt: "pay", Authenticated: true}}
+	g.Prompts = []toolset.Prompt{{Name: "pay",
+		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
+			return toolset.PromptText(secret, nil)
+		}}}
 	g.Table.Resources = []access.Rule{{Resource: "pay://eve", Authenticated: true}}
 	g.Resources = []toolset.Resource{{URI: "pay://eve", Name: "eve", Subscribe: true,
 		Read: func(context.Context, toolset.Call) (toolset.ResourceResult, error) {
-			return toolset.ResourceText("eve", nil)
+			return toolset.ResourceText(secret, nil)
 		}}}
 	return toolset.NewToolset(g)
 }

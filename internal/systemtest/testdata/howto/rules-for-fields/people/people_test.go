@@ -30,6 +30,8 @@ func TestRecordOfAMemberKeepsTheSalary(t *testing.T) {
 	as := func(role string) *mcp.ClientSession {
 		return mcptest.As(t, server, access.Principal{Subject: role, Roles: []string{role}}, "")
 	}
+	mel := access.Principal{Subject: "mel", Roles: []string{"Member"}}
+	mcptest.AssertConcealed(t, server, mel, "example.com/howto/rules-for-fields/people.Person.Salary")
 	member, manager, admin := as("Member"), as("Manager"), as("Admin")
 
 	record := call(t, member, "get_person", map[string]any{"id": 7}).StructuredContent.(map[string]any)
