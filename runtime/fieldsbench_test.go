@@ -27,6 +27,31 @@ type entry struct {
 
 const entryField = "github.com/mcpgen/mcpgen/runtime_test.entry.Salary"
 
+var entryNames = []string{"id", "name", "email", "rank", "joined", "salary"}
+
+// takeEntry decodes an entry as generated code does.
+func takeEntry(r *decode.Reader, o *decode.Object) (any, error) {
+	var in entry
+	joined := ""
+	for o.Next() {
+		switch o.Property {
+		case 0:
+			decode.Int(r, &in.ID, 0, 1e9)
+		case 1:
+			decode.String(r, &in.Name)
+		case 2:
+			decode.String(r, &in.Email)
+		case 3:
+			decode.String(r, &in.Rank)
+		case 4:
+			decode.String(r, &joined)
+		case 5:
+			decode.Int(r, decode.New(&in.Salary), 0, 1e9)
+		}
+	}
+	return in.Name, r.Finish()
+}
+
 // entries has a tool that returns one entry, one that returns twenty, and one that takes an entry.
 func entries(guarded bool) toolset.Toolset {
 	keyword, fields := "", []access.Rule(nil)
@@ -44,29 +69,15 @@ func entries(guarded bool) toolset.Toolset {
 		twenty[i] = one
 	}
 	take := func(_ context.Context, r *decode.Reader) (any, error) {
-		var in entry
-		joined := ""
-		o := r.Object(5, "id", "name", "email", "rank", "joined", "salary")
-		if guarded {
+		o := r.Object(5, entryNames...)
+		return takeEntry(r, &o)
+	}
+	if guarded {
+		take = func(_ context.Context, r *decode.Reader) (any, error) {
+			o := r.Object(5, entryNames...)
 			o.Guard(5, entryField)
+			return takeEntry(r, &o)
 		}
-		for o.Next() {
-			switch o.Property {
-			case 0:
-				decode.Int(r, &in.ID, 0, 1e9)
-			case 1:
-				decode.String(r, &in.Name)
-			case 2:
-				decode.String(r, &in.Email)
-			case 3:
-				decode.String(r, &in.Rank)
-			case 4:
-				decode.String(r, &joined)
-			case 5:
-				decode.Int(r, decode.New(&in.Salary), 0, 1e9)
-			}
-		}
-		return in.Name, r.Finish()
 	}
 	returning := func(out any) func(context.Context, *decode.Reader) (any, error) {
 		return func(_ context.Context, r *decode.Reader) (any, error) { return out, r.Nothing() }
