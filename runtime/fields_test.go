@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -169,4 +173,68 @@ func keepsResults(*scenarioWorld) intercept.Middleware {
 			return res, err
 		}
 	}
+}
+
+// Operators see who may see a field, and why.
+func TestFieldsAreExplained(t *testing.T) {
+	t.Parallel()
+	mel := access.Principal{Subject: "mel", Roles: []string{"Member"}}
+	mona := access.Principal{Subject: "mona", Roles: []string{"Manager"}}
+	for _, all := range []bool{false, true} {
+		s := newServer(t, runtime.Options{Lists: runtime.ListOptions{ListAll: all}},
+			payroll(nil).Only("get", "hire"))
+		for p, want := range map[*access.Principal]bool{&mel: false, &mona: true} {
+			e := s.ExplainOf(t.Context(), *p, access.Fields, payField)
+			if e.Allowed != want || e.Listed != want || (e.Missing == "") != want || e.Kind != access.Fields {
+				t.Errorf("%s: %+v", p.Subject, e)
+			}
+		}
+		if e := s.ExplainOf(t.Context(), mona, access.Fields, "unknown"); e.Allowed || e.Listed {
+			t.Errorf("%+v", e)
+		}
+		report := s.Doctor(t.Context(), mel, mona).String()
+		for _, want := range []string{`not  field ` + payField, `sees field ` + payField} {
+			if strings.Count(report, want) != 1 {
+				t.Errorf("not once %q in %s", want, report)
+			}
+		}
+	}
+}
+
+// payrollOfHost is a toolset whose field needs a permission of the host.
+func payrollOfHost(verb string) toolset.Toolset {
+	g := payroll(nil).Only("get", "hire").Generated()
+	for i := range g.Table.Rules {
+		g.Table.Rules[i].Permission = access.NoPermission()
+	}
+	g.Table.Fields = []access.Rule{{Field: payField, Permission: permission("hr.view_pay"), Verb: verb}}
+	return toolset.NewToolset(g)
+}
+
+// A permission of the host that a field alone needs is read, mapped and checked as that of a tool.
+func TestFieldsNeedPermissionsOfTheHost(t *testing.T) {
+	t.Parallel()
+	refused(t, `Options.Host.Source is nil, but field "`+payField+`" needs a permission of the host: `+
+		"set it to the adapter of the host, or set Options.Host.RecordOnly, which enforces none",
+		runtime.Options{}, payrollOfHost(""))
+	ada := access.Principal{Subject: "sub-ada", User: "ada", Roles: []string{"Viewer"}}
+	h := newHost(nil)
+	h.set("ada", "hr.view_pay")
+	plain := newServer(t, hostOptions(h, quiet()), payrollOfHost("list"))
+	mapped := newServer(t, hostOptions(oddHost{fakeHost: h, verb: verbsOf("list browse")}, quiet()),
+		payrollOfHost("list"))
+	for s, want := range map[*runtime.Server]bool{plain: true, mapped: false} {
+		e := s.ExplainOf(t.Context(), ada, access.Fields, payField)
+		if tool := s.Explain(t.Context(), ada, "get"); e.Allowed != want || !tool.Allowed {
+			t.Errorf("%s%s", e, tool)
+		}
+		eve := access.Principal{Subject: "eve", User: "eve", Roles: []string{"Admin"}}
+		if e := s.ExplainOf(t.Context(), eve, access.Fields, payField); e.Allowed {
+			t.Errorf("%s", e)
+		}
+	}
+	odd := oddHost{fakeHost: h, spell: func(string) (string, error) { return "", errors.New("no pay") }}
+	refused(t, "Options.Host.Source does not support permission hr.view_pay, which field "+
+		strconv.Quote(payField)+" asks for: no pay; correct action=, object= or app=, and run go generate",
+		hostOptions(odd, quiet()), payrollOfHost(""))
 }

@@ -68,7 +68,9 @@ func (r *Runner) Tool(ctx context.Context, info *request.Info, t *Tool,
 		c.choices = t.choices(of)
 		c.choices.Hidden = r.Policy.Table.Hidden(*c.caller, t.guards)
 	}
-	c.hidden = r.Policy.Table.Hidden(*c.caller, t.Fields)
+	if len(t.Fields) > 0 {
+		c.hidden = r.Policy.Table.Hidden(*c.caller, t.Fields)
+	}
 	// The handler gets a copy of the request, without TokenInfo and headers with credentials.
 	c.request = mcp.CallToolRequest{Session: req.Session, Params: req.Params, Extra: &c.extra}
 	if req.Extra != nil {
@@ -167,11 +169,13 @@ func (c *call) handle(ctx context.Context) toolReturned {
 		return c.failed(ctx, err)
 	}
 	out, err := c.result(made)
-	if errors.Is(err, structured.ErrNull) {
+	switch {
+	case err == nil:
+	case errors.Is(err, structured.ErrNull):
 		return c.failed(ctx, fmt.Errorf("tool %s returned %w", c.name, err))
-	} else if errors.As(err, new(wire.NotDeclared)) || errors.As(err, new(*guardedtype.Unguarded)) {
+	case errors.As(err, new(wire.NotDeclared)), errors.As(err, new(*guardedtype.Unguarded)):
 		return c.failed(ctx, err)
-	} else if err != nil {
+	default:
 		return c.failed(ctx, c.crash(ctx, notSendable, err))
 	}
 	if len(advice) > 0 && out.result.InputRequests == nil {
@@ -230,7 +234,7 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 			out.Content, err = encoded.Encode(made.Out)
 		}
 	}
-	if err == nil { // encoding/json has refused cycles
+	if err == nil && c.guarded != nil { // encoding/json has refused cycles
 		err = errors.Join(c.guarded.Check(made.Out, c.tool.Fields),
 			c.guarded.Check(made.Native, nil))
 	}

@@ -279,6 +279,17 @@ func TestNewToolNamesTheFaultAndTheCure(t *testing.T) {
 		"that is not a header name: use letters, digits and -": func(t *toolset.Tool) {
 			t.Input = header(`"a b"`, `"c"`)
 		},
+		"its result has guarded fields, and the handler makes the result itself: run go generate": func(
+			t *toolset.Tool) {
+			t.Output, t.SDK = guardedObject, true
+		},
+		"its result has guarded fields, and the handler makes": func(t *toolset.Tool) {
+			t.Guarded, t.Returns = guardedObject, toolset.Contents
+		},
+		"after top-level value": func(t *toolset.Tool) { t.Guarded = guardedObject[1:] },
+		`"#/a" has no target`: func(t *toolset.Tool) {
+			t.Input = `{"type":"object","$ref":"#/a","x-mcpgen-field":"p.T.F"}`
+		},
 		"x-mcp-header at b":            func(t *toolset.Tool) { t.Input = header(`"a"`, `7`) },
 		"two properties to the header": func(t *toolset.Tool) { t.Input = header(`"R"`, `"r"`) },
 		"its input schema has a malformed x-mcp-header (": func(t *toolset.Tool) {

@@ -136,6 +136,19 @@ func TestMatrixHasWhatTheTableDecides(t *testing.T) {
 		"manage action=erase|-(needs an authenticated caller and role Admin and scope x)|" +
 			"-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|-(needs role Admin)|yes|scope x",
 	})
+	// So do the fields with rules of their own.
+	w.machine.table = table(t, access.Rule{Tool: "pay", MinRole: []string{"Viewer"}},
+		access.Rule{Field: "example.com/desk.Person.Salary", MinRole: []string{"Manager"}})
+	got = rows(t, page(t, w.get("token-admin", "/console/matrix"), http.StatusOK))
+	equal(t, got[1:5], []string{
+		"1 tool",
+		"pay|-(needs an authenticated caller and role Viewer)|-(needs role Viewer)|yes|yes|yes|yes|",
+		"1 field",
+		"example.com/desk.Person.Salary|-(needs an authenticated caller and role Manager)|" +
+			"-(needs role Manager)|-(needs role Manager)|-(needs role Manager)|yes|yes|",
+	})
+	page(t, w.get("token-admin", "/console/principal?show=1&subject=vera&role=Viewer"),
+		http.StatusOK, "1 field", "example.com/desk.Person.Salary")
 	// A role beside the main chain has a column, and the row names the roles that open it together.
 	w.machine.table = access.NewTable(access.Rule{Tool: "export", MinRole: []string{"Viewer"}},
 		access.Rule{Tool: "export", Argument: "of", Value: "pay", MinRole: []string{"Auditor"}})
