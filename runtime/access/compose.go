@@ -131,8 +131,8 @@ func (t *Table) compile() {
 	}
 }
 
-// compose joins the rules of one kind, sorted by name, and reports their errors. Packages may repeat
-// the rule of a field.
+// compose joins the rules of one kind, sorted by name, and reports their errors. Packages may
+// repeat the rule of a field.
 func (t *Table) compose(k Kind, parts []Part) (rules []Rule, errs []error) {
 	type declared struct {
 		by string

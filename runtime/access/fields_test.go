@@ -52,9 +52,9 @@ func fieldSeen(table access.Table, rule access.Rule, p access.Principal, h host)
 	return oracle(table.Roles, rule, p)
 }
 
-// Laws 1 and 2 for fields. Hidden, Decide, Visible and Explain agree with the reference, in each form
-// of a table. One more role or scope hides no field, and a boundary shows none. Rules of fields
-// change no decision about tools.
+// Laws 1 and 2 for fields. Hidden, Decide, Visible and Explain agree with the reference, in each
+// form of a table. One more role or scope hides no field, and a boundary shows none. Rules of
+// fields change no decision about tools.
 func TestHiddenFieldsAreThoseThatDecideDenies(t *testing.T) {
 	hid, saw := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,7 +9,8 @@ import (
 
 // Check reports what does not fit together in one package: a tool, prompt, resource or guarded
 // field without a rule or with the name of another one, a rule of none of them, a rule that the
-// server cannot enforce, and a missing server name. The error has a line for each problem, or is nil.
+// server cannot enforce, and a missing server name. The error has a line for each problem, or is
+// nil.
 //
 // aware reports that the server enforces the permissions of its host. Without it, a rule that
 // requires only such a permission would admit nobody. The server calls Check.

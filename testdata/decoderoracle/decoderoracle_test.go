@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -31,6 +30,8 @@ type test struct {
 	schema string
 	decode func([]byte) (any, error)
 	check  func(json.RawMessage) (any, error) // by the schema validator of this module
+	// without decodes for a caller who does not see some fields.
+	without func(doc []byte, hidden []string) (any, error)
 }
 
 func of[T any](name string, read func(*decode.Reader, *T), schema string) test {
@@ -38,6 +39,9 @@ func of[T any](name string, read func(*decode.Reader, *T), schema string) test {
 		name: name, schema: schema,
 		decode: func(doc []byte) (any, error) { return decode.Arguments(doc, read) },
 		check:  func(doc json.RawMessage) (any, error) { return validator.Decode[T](doc, schema) },
+		without: func(doc []byte, hidden []string) (any, error) {
+			return decode.ArgumentsOf(doc, &decode.Choices{Hidden: hidden}, read)
+		},
 	}
 }
 

@@ -209,6 +209,9 @@ func (s *scanner) guardAt(v *types.Var) *guard {
 	doc, within := s.prog.FieldSource(v.Origin())
 	source := s.prog.Package(v.Pkg().Path())
 	if source != nil && source.Local && source != s.pkg {
+		if f := source.FileOf(s.prog.Fset, v.Pos()); f != nil && f.TypedClient() {
+			within = "" // the file may not exist yet, and has no directive
+		}
 		if !s.fieldRules.read[source.Path] {
 			s.fieldRules.read[source.Path] = true
 			annotated.Fields(s.prog, source, &s.Findings)

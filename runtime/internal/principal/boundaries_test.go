@@ -227,6 +227,44 @@ func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 	}
 }
 
+// A boundary with items has the fields of the roles that count, whatever the items are. One without
+// items has none, and neither has a client without a boundary where each needs one.
+func TestItemsDoNotConcernFields(t *testing.T) {
+	table, err := access.Compose(access.Part{Table: access.Table{
+		Roles:     access.DefaultRoles(),
+		Rules:     []access.Rule{{Tool: "a", Public: true}},
+		Resources: []access.Rule{{Resource: "x:", Public: true}},
+		Fields: []access.Rule{{Field: "p.T.Known", Authenticated: true},
+			{Field: "p.T.Salary", MinRole: []string{"Manager"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := NewBoundaries(BoundariesConfig{Source: &fence{}, Table: table,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(one boundary.Boundary) *access.Bounds {
+		return b.compile(limits{boundaries: []boundary.Boundary{one}})
+	}
+	all := []string{"p.T.Known", "p.T.Salary"}
+	for i, test := range []struct {
+		bounds *access.Bounds
+		hidden []string
+	}{
+		{of(boundary.Boundary{Roles: []string{"*"}, Items: []string{"tool:a"}, ReadOnly: true}), nil},
+		{of(boundary.Boundary{Roles: []string{"*"}, Items: []string{"resource:x:"}}), nil},
+		{of(boundary.Boundary{Roles: []string{"Member"}, Items: []string{"*"}}), all[1:]},
+		{of(boundary.Boundary{Roles: []string{"*"}}), all}, {of(boundary.Boundary{}), all},
+		{b.public, all}, {b.none, all}, {b.blocked, all}, {b.unbounded, nil}, {b.exempt, nil},
+	} {
+		p := access.Principal{Subject: "ada", Roles: []string{"Admin"}, Bounds: test.bounds}
+		if hidden := table.Hidden(p, all); !slices.Equal(hidden, test.hidden) {
+			t.Errorf("boundary %d hides %q, want %q", i, hidden, test.hidden)
+		}
+	}
+}
+
 // shelf is a source that has a catalog of its own.
 type shelf struct{ fence }
 

@@ -130,7 +130,8 @@ func (h *Host) size(p access.Principal, held *permissions) int {
 		return size
 	}
 	t := &h.Table
-	for _, rules := range [...][]access.Rule{t.Rules, t.Prompts, t.Resources, t.Values} {
+	for _, rules := range [...][]access.Rule{t.Rules, t.Prompts, t.Resources, t.Values,
+		t.Fields} {
 		size += sets * (len(rules) + 7) / 8
 	}
 	for _, constraints := range held.constraints {

@@ -21,9 +21,10 @@ var written = []string{"Embeds", "Tree", "Knot", "Page[Site]", "Page[Color]", "N
 
 func main() {
 	log.SetFlags(0)
-	m := maker{rand: rand.New(rand.NewPCG(3, 2026))}
+	m := maker{rand: rand.New(rand.NewPCG(3, 2026)), rules: rand.New(rand.NewPCG(41, 2026))}
 	m.code.WriteString("package decoderoracle\n\nimport (\n\"context\"\n\"encoding/json\"\n" +
-		"\"math/big\"\n\"net/netip\"\n\"time\"\n)\n\n")
+		"\"math/big\"\n\"net/netip\"\n\"time\"\n\n" +
+		"\"github.com/mcpgen/mcpgen/runtime/toolset\"\n)\n\n")
 	m.tests.WriteString("package decoderoracle\n\n" +
 		"// cases are all decoders with the schemas they must agree with.\nvar cases = []test{\n")
 	for i := range drawn {
@@ -48,6 +49,7 @@ func main() {
 
 type maker struct {
 	rand        *rand.Rand
+	rules       *rand.Rand // draws the fields with rules
 	code, tests bytes.Buffer
 	known       []string
 }
@@ -97,12 +99,36 @@ func (m *maker) field(owner string, i int) {
 	}
 	if options := m.quoting(typ); options != nil {
 		option, tag = option+",string", options
+	} else if guarded, absent := m.guarded(typ, tag); guarded != "" {
+		m.code.WriteString("//mcp:field scopes=secret\n")
+		typ, option = guarded, absent
 	}
 	fmt.Fprintf(&m.code, "F%d %s `json:%q", i, typ, name+option)
 	if len(tag) > 0 {
 		fmt.Fprintf(&m.code, " jsonschema:%q", strings.Join(tag, ","))
 	}
 	m.code.WriteString("`\n")
+}
+
+// guarded draws the type and the option of some fields that get a rule: an argument with a rule may
+// be absent.
+func (m *maker) guarded(typ string, tag []string) (guarded, option string) {
+	for _, key := range tag {
+		if key == "required" || strings.HasPrefix(key, "default=") {
+			return "", ""
+		}
+	}
+	kind := m.rules.IntN(9)
+	switch {
+	case kind > 2, strings.HasSuffix(typ, "any"), strings.HasSuffix(typ, "Anything"),
+		strings.HasSuffix(typ, "RawMessage"):
+		return "", ""
+	case strings.HasPrefix(typ, "*"):
+		return typ, ",omitempty"
+	case kind == 2:
+		return "toolset.Optional[" + typ + "]", ",omitzero"
+	}
+	return "*" + typ, ",omitempty"
 }
 
 // quoting draws the tag of some fields that have the string option, nil for the others.

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:7fe0a1a2fcc2360373b08dd2395190db",
-		Code:   "2:7524193ac48edf467a39a1d09ea537bf",
+		Code:   "2:a97d2169c8833c10103c4cc4b354d0d3",
 		Declarations: map[string][]string{
 			".": {"Base", "Color", "Octet", "Take", "Whole"},
 		},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:b58c35133ed841edabf63c60816943a5",
-		Code:   "2:506afd9905dc2e4dea269ba35abbc4a6",
+		Code:   "2:380c0c66ba76049a10fa127651db5cd1",
 		Declarations: map[string][]string{
 			".": {
 				"BookInput", "Count", "Desk.BookParcel", "Desk.Find", "Desk.Inspect", "Desk.Purge",

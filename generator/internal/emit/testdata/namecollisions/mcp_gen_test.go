@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:bf68937cde10a7367f54f01772a5ca6f",
-		Code:   "2:a899f6edc27ba4aa3ba05b2c9c18fc38",
+		Code:   "2:47bfd03ad5874abb8792e4c9da4a56cb",
 		Declarations: map[string][]string{
 			".":    {"Access.Wait", "Table.Look", "call"},
 			"time": {"Clock"},

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:cd23f1ba0c9f008f13f924b8f8e49c4a",
-		Code:   "2:a7b8c875295c4ad35079490cb51c84b9",
+		Code:   "2:1fcdd54957ec733ad252158ec7d9d695",
 		Declarations: map[string][]string{
 			".": {
 				"Copy", "Desk.Sit", "Ends", "Job.Do", "Job.Show", "Nap", "NewDesk", "NewJob",

@@ -18,7 +18,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:1629c39c349c9986ced875073c4171cf",
-		Code:   "2:ccb895cafeb53d42c80ce9c98787073e",
+		Code:   "2:758657cf0f51291063a0aec117249776",
 		Declarations: map[string][]string{
 			".": {
 				"Level", "Payment", "Receipt", "Role", "Shelf.Pay", "Sign", "Till.Close",

@@ -16,7 +16,7 @@ import (
 func TestMcpgenSourceHash(t *testing.T) {
 	generated := sourcehash.Generated{
 		Source: "2:fd75f4ba0eca932b8c7b799bc418b492",
-		Code:   "2:b3aa509f22ff1df9b244b3b3076f8a0e",
+		Code:   "2:432b9e750614714a623bffa5f3357933",
 		Declarations: map[string][]string{
 			".": {"Echo", "Shout", "Words"},
 		},
