@@ -93,8 +93,8 @@ func TestSalaryIsForManagers(t *testing.T) {
 	}
 }
 
-// A salary in the arguments is an unknown property for a Member, for an agent of an Admin that counts
-// as a Member: the answer is that of a property that does not exist.
+// A salary in the arguments is an unknown property for a Member and for an agent of an Admin that
+// counts as a Member: the answer is that of a property that does not exist.
 func TestSalaryIsUnknownBelowManager(t *testing.T) {
 	for _, era := range eras {
 		sessions := fieldSessions(t, era)
