@@ -147,8 +147,8 @@ func payObject(r *decode.Reader) decode.Object {
 	return o
 }
 
-// keepsResults is an interceptor that keeps the first result of each tool, whoever has called it,
-// and returns it from then on.
+// keepsResults is an interceptor that keeps the first result of each tool, and returns it to every
+// caller from then on.
 func keepsResults(*scenarioWorld) intercept.Middleware {
 	var mu sync.Mutex
 	kept := map[string]mcp.Result{}

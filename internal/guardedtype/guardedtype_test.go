@@ -132,7 +132,7 @@ func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
 	}
 }
 
-// cycle returns values that refer to each other in many ways, as a type with a JSON method can have.
+// cycle returns values that refer to each other in many ways, as a type with a JSON method can do.
 func cycle(end any) any {
 	a, b := &node{}, &node{}
 	a.Next, a.List, b.Next, b.List = b, []any{b, a, b}, a, []any{a, b, a}

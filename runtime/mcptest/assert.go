@@ -31,12 +31,12 @@ import (
 const Update = "MCPTEST_UPDATE"
 
 // AssertMatrix compares the rules of a toolset with a golden file: a row for each tool, prompt,
-// resource, ruled value and ruled field, and a column for an anonymous caller, one without a role, and each
-// role, those of the main chain first. All but the first hold the scopes of the row, which stand
-// beside it with the host's permission and the denial mode; alternatives of scopes are apart by |.
-// If the roles are more than one chain, a further column has the smallest sets of roles that open
-// the row only together, as in "Manager+Auditor". The rules are the compiled ones, narrowing by
-// Only and Without included; permissions of a host are not read.
+// resource, ruled value and ruled field, and a column for an anonymous caller, one without a role,
+// and each role, those of the main chain first. All but the first hold the scopes of the row, which
+// stand beside it with the host's permission and the denial mode; alternatives of scopes are apart
+// by |. If the roles are more than one chain, a further column has the smallest sets of roles that
+// open the row only together, as in "Manager+Auditor". The rules are the compiled ones, narrowing
+// by Only and Without included; permissions of a host are not read.
 func AssertMatrix(t testing.TB, set toolset.Toolset, golden string) {
 	t.Helper()
 	got, err := matrix(set)

@@ -20,8 +20,10 @@ func (g Generated) Check(aware bool) error {
 		args = append([]any{g.Package}, args...)
 		errs = append(errs, fmt.Errorf("package %s: "+format, args...))
 	}
-	guarded, schemaErrs := g.guardedFields()
-	errs = append(errs, schemaErrs...)
+	guarded, unread := g.guardedFields()
+	for _, err := range unread {
+		bad("%w", err)
+	}
 	rules := map[access.Kind]map[string]*access.Rule{} // by name; a table may be large
 	for _, k := range []access.Kind{access.Tools, access.Prompts, access.Resources,
 		access.Fields} {

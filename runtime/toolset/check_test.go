@@ -88,8 +88,8 @@ func TestGeneratedIsCheckedAgainstItsRules(t *testing.T) {
 		"a keyword that belongs to no property": {false, func(g *Generated) {
 			g.Tools[0].Input = `{"items":{"x-mcpgen-field":"p.T.F"}}`
 			g.Table.Fields = []access.Rule{{Field: "p.T.F", Authenticated: true}}
-		}, `tool "t": output schema: x-mcpgen-field "p.T.F" belongs to a property, not to an item or ` +
-			"a whole value: run go generate"},
+		}, `the guarded fields of tool "t" cannot be read (output schema: x-mcpgen-field "p.T.F" ` +
+			"belongs to a property, not to an item or a whole value): run go generate"},
 		"a permission of a field alone": {false, func(g *Generated) {
 			g.guard()
 			g.Table.Fields[0] = access.Rule{Field: "p.T.Both", Permission: alone}

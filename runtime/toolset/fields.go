@@ -18,8 +18,8 @@ func (g Generated) guardedFields() (fields []string, errs []error) {
 			}
 			shape, err := decode.ParseShape(schema)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("package %s: tool %q: %w: run go generate", g.Package,
-					t.Name, err))
+				errs = append(errs, fmt.Errorf(
+					"the guarded fields of tool %q cannot be read (%w): run go generate", t.Name, err))
 			}
 			fields = append(fields, shape.Fields()...)
 		}

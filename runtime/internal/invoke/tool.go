@@ -280,9 +280,9 @@ func (t *Tool) choices(of []access.Choice) *decode.Choices {
 	return choices
 }
 
-// refuseChoice turns the report of arguments that do not fit into a denial, if a value or a field is
-// the reason. The caller gets the error of a value or property that does not exist, after the same
-// time: the same is done for these, up to the report.
+// refuseChoice turns the report of arguments that do not fit into a denial, if a value or a field
+// is the reason. The caller gets the error of a value or property that does not exist, after the
+// same time: the same is done for these, up to the report.
 func (c *call) refuseChoice(r *Report) {
 	if fields := slices.Concat(c.choices.Sent, c.choices.Hidden); len(fields) > 0 {
 		d := c.Policy.Table.Of(access.Fields).Decide(*c.caller, fields[0])

@@ -68,8 +68,8 @@ const (
 	somebody  = "somebody"
 )
 
-// Kinds are the parts of the page. Values are those of tools' arguments with rules of their own, and
-// fields those of arguments and results.
+// Kinds are the parts of the page. Values are those of tools' arguments with rules of their own,
+// and fields those of arguments and results.
 func Kinds() []access.Kind {
 	return []access.Kind{access.Tools, access.Values, access.Fields, access.Prompts, access.Resources}
 }
