@@ -14,7 +14,8 @@ import (
 // keyword is that of a property whose field has a rule.
 const keyword = "x-mcpgen-field"
 
-// conceal deletes the properties of hidden fields from a schema, and collects all fields with rules.
+// conceal deletes the properties of hidden fields from a schema, and collects all fields with
+// rules.
 func conceal(schema any, hidden, fields map[string]bool) {
 	switch schema := schema.(type) {
 	case []any:

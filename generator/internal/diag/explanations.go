@@ -670,9 +670,10 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 		Title: "rule of a field that cannot guard it",
 		Cause: "A //mcp:field restricts a struct field, and the server leaves the field out for callers " +
 			"below the rule. That is possible only where the server reads arguments and results by the Go " +
-			"type. It is not possible with a schema by hand, within a type with a JSON or text method, " +
-			"with a type by go-sdk's shape, in a struct without a name, in the arguments of a prompt or a " +
-			"resource, or for an argument with //mcp:rule, //mcp:allow or an HTTP header.\n\n" +
+			"type. It is not possible with a schema by hand, within a type with a JSON or text method, or " +
+			"with a handler of go-sdk's shape. It is not possible in a struct without a name, and in the " +
+			"arguments of a prompt or a resource. An argument with //mcp:rule, //mcp:allow or an HTTP " +
+			"header cannot have such a rule either.\n\n" +
 			"A caller who does not see an argument cannot send it. So a guarded argument may be absent, " +
 			"which means unchanged: it is a pointer or a toolset.Optional with omitempty, has no default, " +
 			"and is in no group.\n\n" +

@@ -27,8 +27,8 @@ func text(group *ast.CommentGroup) string { return strings.TrimSpace(group.Text(
 // and name. A file is parsed once.
 func (p *Program) Comment(of types.Object) *ast.CommentGroup { return p.remarks(of).text }
 
-// FieldSource is the doc comment of a struct field with its directives, or nil, and the package-level
-// type that the field is written in, or "".
+// FieldSource is the doc comment of a struct field with its directives, or nil, and the
+// package-level type that the field is written in, or "".
 func (p *Program) FieldSource(field *types.Var) (doc *ast.CommentGroup, within string) {
 	r := p.remarks(field)
 	return r.doc, r.within

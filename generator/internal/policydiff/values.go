@@ -160,8 +160,8 @@ func (c *comparison) fields(old, m *Manifest) {
 	}
 }
 
-// guards compares the properties of a tool whose fields have rules, where the field of a property is
-// another one. A caller needs the rule of the tool too.
+// guards compares the properties of a tool whose fields have rules, where the field of a property
+// is another one. A caller needs the rule of the tool too.
 func (c *comparison) guards(a, b *Item, before, after roleorder.Order, tool []found) {
 	seen := map[[2]string]bool{}
 	for _, result := range []bool{false, true} {

@@ -10,8 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // Names returns the providers.
@@ -109,7 +107,7 @@ var (
 
 func (d *document) walk(n node, check func(*document, node)) {
 	n.object, _ = n.value.(map[string]any)
-	delete(n.object, model.GuardKey) // no client gets it
+	delete(n.object, "x-mcpgen-field") // no client gets it
 	check(d, n)
 	child := func(value any, keyword string, path ...string) {
 		pointer := n.pointer

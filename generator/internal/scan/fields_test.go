@@ -143,6 +143,7 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"MCP053: mcpgen cannot guard fields within the result of Get: the jsonschema tag of P in " +
 				"scratch.Row hides it from the schema only", "remove the cause",
 			[]string{" jsonschema:\"-\"", ""}},
+		{"a list of itself", "type Rows []Rows\n" + in("\tName", "\tRows Rows\n\tName") + get, "", "", nil},
 		{"no schema", person + "type Row struct {\n\tP Person\n\tF func()\n}\n" + strings.Replace(
 			strings.Replace(get, "(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
 			"Viewer", "Viewer output=none", 1),

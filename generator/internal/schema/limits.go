@@ -206,9 +206,10 @@ func (k keywords) trimBounds(s *jsonschema.Schema) {
 	}
 }
 
-// element0 is the type whose limits a tag sets: that of the items for a list.
+// element0 is the type whose limits a tag sets: that of the items for a list. A list of itself ends
+// somewhere.
 func element0(t types.Type) types.Type {
-	for {
+	for range depthLimit {
 		switch u := t.Underlying().(type) {
 		case *types.Slice:
 			t = u.Elem()
@@ -220,6 +221,7 @@ func element0(t types.Type) types.Type {
 			return t
 		}
 	}
+	return t
 }
 
 func (k keywords) numbers(s *jsonschema.Schema) {
