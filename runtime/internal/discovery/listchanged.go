@@ -209,6 +209,9 @@ func (s *Subscription) rebound() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if SameCaller(s.caller, before) && SameCaller(s.bounded, caller) { // and not observed since
+		s.caller.Bounds = now.Bounds // for a switch, which decides which clients it concerns
+	}
 	s.wakeAt(next)
 }
 

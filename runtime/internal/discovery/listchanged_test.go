@@ -238,6 +238,41 @@ func TestHostIsReadWithTheRolesOfThePresentBoundary(t *testing.T) {
 	})
 }
 
+// A switch concerns the clients whose present boundary has the tool, also if the change of the
+// boundary has changed no list.
+func TestSwitchConcernsClientsOfThePresentBoundary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &shelf{off: []string{"read"}}
+		c := watching(t, source, nil)
+		reload := func() func(access.Principal) bool {
+			changed, err := c.Catalogs.Reload(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return changed
+		}
+		reload()
+		bounds := func(has bool) *access.Bounds {
+			return c.Lists.Policy.Table.Bounds([]string{"Admin"},
+				func(_ access.Kind, r access.Rule) bool { return has || r.Tool != "read" })
+		}
+		present := &fences{bounds(false)}
+		c.Boundaries = present
+		s := newSession()
+		defer close(s.ended)
+		info := message(s, "Admin")
+		info.Principal.Bounds = present.bounds
+		c.Observe(info)
+		synctest.Wait()
+		present.bounds = bounds(true)
+		c.RecheckBoundaries(func(access.Principal) bool { return true })
+		synctest.Wait()
+		source.off = nil
+		c.RecheckSwitches(reload())
+		c.want(t, "a switch of a tool that the boundary has now", "tool <nil>")
+	})
+}
+
 // After the end of its last caller's credential a client gets nothing, and the host is not queried.
 func TestNobodyIsNotifiedOnceTheCredentialHasEnded(t *testing.T) {
 	host := &fakeHost{}
