@@ -4,6 +4,8 @@
 package guardedtype
 
 import (
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -235,7 +237,15 @@ func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool,
 		r.open = true
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
 		t.follow(typ.Elem(), r, rules, seen)
+		if typ.Kind() == reflect.Map && typ.Key().Implements(textMarshaler) {
+			t.follow(typ.Key(), r, rules, seen)
+		}
 	case reflect.Struct:
+		if encodesItself(typ) { // also fields that encoding/json does not have
+			for i := range typ.NumField() {
+				t.follow(typ.Field(i).Type, r, rules, seen)
+			}
+		}
 		for _, f := range fieldsOf(typ) {
 			for _, rule := range t.fields[f.of] {
 				if _, name := cutLast(rule, "."); name == f.name {
@@ -245,6 +255,17 @@ func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool,
 			t.follow(f.typ, r, rules, seen)
 		}
 	}
+}
+
+var (
+	jsonMarshaler = reflect.TypeFor[json.Marshaler]()
+	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// encodesItself reports whether a struct has a JSON or text method, which reads any of its fields.
+func encodesItself(typ reflect.Type) bool {
+	p := reflect.PointerTo(typ)
+	return p.Implements(jsonMarshaler) || p.Implements(textMarshaler)
 }
 
 // fieldsOf returns the fields of a struct that encoding/json encodes. A field hides those of

@@ -67,6 +67,17 @@ type (
 
 func (marshaler) MarshalJSON() ([]byte, error) { return []byte(`"text"`), nil }
 
+// ordered is as containers of other modules are: its method encodes fields that encoding/json does
+// not have.
+type ordered[V any] struct{ values map[string]V }
+
+func (o ordered[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.values) }
+
+// key is a key of maps, by its method for text.
+type key struct{ person }
+
+func (key) MarshalText() ([]byte, error) { return nil, nil }
+
 var (
 	salary, bonus, pay = own + "person.Salary", own + "Base.Bonus", own + "box.Pay"
 	rules              = []string{salary, bonus, pay, own + "person.Secret", "example.com/a.person.Name"}
@@ -91,6 +102,12 @@ func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
 		"an embedded type with a name": {renamed{}, nil, "guardedtype.renamed as a whole " + bonus},
 		"a hidden field":               {shadowed{}, nil, ""},
 		"a type with a JSON method":    {[]any{marshaler{}}, nil, "guardedtype.marshaler at /0 " + salary},
+		"a JSON method of unexported fields": {[]any{ordered[*person]{}}, nil,
+			"guardedtype.ordered[*" + own + "person] at /0 " + salary},
+		"a JSON method of a pointer": {&ordered[person]{}, nil,
+			"*guardedtype.ordered[" + own + "person] as a whole " + salary},
+		"unexported fields without a JSON method": {struct{ of *person }{}, nil, ""},
+		"keys of a map": {[]any{map[key]int{}}, nil, "map[guardedtype.key]int at /0 " + salary},
 		"any": {holder{Any: paid}, []string{salary, bonus},
 			"guardedtype.person at /any " + salary},
 		"any without a rule": {holder{Any: employee(paid), List: []any{nil, 1}}, []string{salary, bonus},

@@ -43,8 +43,8 @@ func (t Toolset) check(names []string) Toolset {
 	return t
 }
 
-// narrow removes the tools that keep refuses, with their rules and those of fields that only their
-// schemas have.
+// narrow removes the tools that keep refuses, with their rules. Rules of fields stay: a tool that is
+// left may return the type of the field below an interface.
 func (t Toolset) narrow(keep func(Tool) bool) Toolset {
 	t.generated, t.removed = t.generated.clone(), slices.Clone(t.removed)
 	t.generated.Tools = slices.DeleteFunc(t.generated.Tools, func(tool Tool) bool {
@@ -57,11 +57,5 @@ func (t Toolset) narrow(keep func(Tool) bool) Toolset {
 		t.generated.Table.Values = slices.DeleteFunc(t.generated.Table.Values, of)
 		return true
 	})
-	if fields := &t.generated.Table.Fields; len(*fields) > 0 {
-		left, _ := t.generated.guardedFields()
-		*fields = slices.DeleteFunc(*fields, func(rule access.Rule) bool {
-			return !slices.Contains(left, rule.Field)
-		})
-	}
 	return t
 }

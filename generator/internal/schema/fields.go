@@ -416,11 +416,16 @@ func (w *Walker) Guards(t types.Type) bool {
 			return false
 		}
 		seen[key] = true
+		if n, ok := t.(*types.Named); ok { // also for fields of another module's type
+			for arg := range n.TypeArgs().Types() {
+				found = has(arg, depth+1) || found
+			}
+		}
 		switch u := t.Underlying().(type) {
 		case *types.Map:
-			return has(u.Key(), depth+1) || has(u.Elem(), depth+1)
+			return found || has(u.Key(), depth+1) || has(u.Elem(), depth+1)
 		case interface{ Elem() types.Type }:
-			return has(u.Elem(), depth+1)
+			return has(u.Elem(), depth+1) || found
 		case *types.Struct:
 			for v := range u.Fields() {
 				if !v.Exported() && !w.src.Local(v.Pkg()) {
