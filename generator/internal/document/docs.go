@@ -207,6 +207,9 @@ func entriesOf(s model.Service) (list []entry) {
 		list = append(list, e)
 	}
 	for _, f := range s.Fields {
+		if len(f.Tools) == 0 {
+			continue // no caller has the field
+		}
 		e := entry{Served: model.Served{Tool: &model.Tool{}, Kind: "field", ID: f.Name}}
 		e.facts.add(true, "Access: "+accessWords(model.Tool{Access: f.Access}, nil)+
 			" The rule of the tool holds too.")

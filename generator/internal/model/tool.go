@@ -165,9 +165,11 @@ type Field struct {
 	// "example.com/directory.Person.Salary". The type is the one that tools reach: a type that is
 	// defined by another one has a rule of its own.
 	Name   string
-	Access Access   // in addition to the rule of each tool
-	Tools  []string // those whose arguments or results have the field, sorted
-	Pos    Position // of the directive, which may be in another package
+	Access Access // in addition to the rule of each tool
+	// Tools are those whose arguments or results have the field, sorted. Without one, the rule holds
+	// below the interfaces of other tools.
+	Tools []string
+	Pos   Position // of the directive, which may be in another package
 }
 
 // Name is the value with its argument, as in action=delete.

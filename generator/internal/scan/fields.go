@@ -2,6 +2,7 @@ package scan
 
 import (
 	"cmp"
+	"go/ast"
 	"go/types"
 	"maps"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
 	"github.com/mcpgen/mcpgen/generator/internal/directive"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/annotated"
 	"github.com/mcpgen/mcpgen/generator/internal/scan/secrets"
@@ -25,7 +27,8 @@ type fieldRules struct {
 	byPlace map[fieldPlace]*guard
 	byName  map[string]*guard          // by the names of rules
 	read    map[string]bool            // packages whose misplaced directives are reported, by path
-	structs map[string]map[string]bool // types of other packages that fields are written in, by path
+	structs map[string]map[string]bool // types of packages that fields are written in, by path
+	open    map[string]bool            // tools whose results have an interface
 }
 
 type fieldPlace struct {
@@ -38,7 +41,8 @@ type fieldPlace struct {
 type guard struct {
 	*directive.Directive
 	access   model.Access
-	doc      bool // in the package doc
+	field    *types.Var // that the package doc names, and its type
+	in       types.Type
 	used     bool // a tool has the field
 	reported bool // a finding that each place of the field would repeat
 }
@@ -51,7 +55,8 @@ func (s *scanner) placeOfField(v *types.Var) fieldPlace {
 // namedFields reads each //mcp:field of the package doc.
 func (s *scanner) namedFields() {
 	s.fieldRules = fieldRules{byPlace: map[fieldPlace]*guard{}, byName: map[string]*guard{},
-		read: map[string]bool{s.pkg.Path: true}, structs: map[string]map[string]bool{}}
+		read: map[string]bool{s.pkg.Path: true}, structs: map[string]map[string]bool{},
+		open: map[string]bool{}}
 	for _, d := range s.decls {
 		if d.Place != directive.PackageDoc {
 			continue
@@ -60,7 +65,7 @@ func (s *scanner) namedFields() {
 			if found.Name != "field" || found.Broken {
 				continue
 			}
-			v := s.fieldNamed(found)
+			v, in := s.fieldNamed(found)
 			if v == nil {
 				continue
 			}
@@ -70,43 +75,43 @@ func (s *scanner) namedFields() {
 					"the package has another //mcp:field %s", found.Subject.Text)
 				continue
 			}
-			s.fieldRules.byPlace[at] = s.guardBy(found)
-			s.fieldRules.byPlace[at].doc = true
+			g := s.guardBy(found)
+			s.fieldRules.byPlace[at], g.field, g.in = g, v, in
 		}
 	}
 }
 
 const namesOfField = "write the package, the type and the field, for example payroll.Person.Salary"
 
-// fieldNamed finds the field that a //mcp:field of the package doc names.
-func (s *scanner) fieldNamed(d *directive.Directive) *types.Var {
+// fieldNamed finds the field that a //mcp:field of the package doc names, and its type.
+func (s *scanner) fieldNamed(d *directive.Directive) (*types.Var, types.Type) {
 	written := d.Subject
 	dot := strings.LastIndexByte(written.Text, '.')
 	of := written
 	of.Text = written.Text[:dot]
 	if !strings.Contains(of.Text, ".") {
 		s.report(diag.BadValue, written.Span, namesOfField, "%s names no package", written.Text)
-		return nil
+		return nil, nil
 	}
 	name := s.typeNamed(d, of, written.Text[dot:])
 	if name == nil {
-		return nil
+		return nil, nil
 	}
 	if s.prog.Local(name.Pkg()) {
 		s.report(diag.Misplaced, written.Span, "write //mcp:field above the field",
 			"%s is a field of this module, and a name is for fields of other modules", written.Text)
-		return nil
+		return nil, nil
 	}
 	str, ok := name.Type().Underlying().(*types.Struct)
 	if !ok {
 		s.report(diag.BadValue, written.Span, "name a struct type", "%s is not a struct",
 			of.Text)
-		return nil
+		return nil, nil
 	}
 	var known []string
 	for v := range str.Fields() {
 		if v.Name() == written.Text[dot+1:] {
-			return v
+			return v, name.Type()
 		}
 		if v.Exported() {
 			known = append(known, v.Name())
@@ -116,11 +121,11 @@ func (s *scanner) fieldNamed(d *directive.Directive) *types.Var {
 	if _, promoted := found.(*types.Var); promoted {
 		s.report(diag.BadValue, written.Span, "name the struct that declares the field",
 			"%s has the field by embedding", of.Text)
-		return nil
+		return nil, nil
 	}
 	s.report(diag.BadValue, written.Span, directive.Nearest(of.Text+".", written.Text[dot+1:], known),
 		"%s has no field %s", of.Text, written.Text[dot+1:])
-	return nil
+	return nil, nil
 }
 
 // guardBy reads the rule of a field.
@@ -149,14 +154,22 @@ func (s *scanner) guardBy(d *directive.Directive) *guard {
 // guardOf returns the name of the rule of a field, "" without one: the type that has the field, and
 // the field. A field that no rule can guard is reported once.
 func (s *scanner) guardOf(v *types.Var, in types.Type) string {
+	name := ""
+	if n, ok := types.Unalias(in).(*types.Named); ok && n.Obj().Pkg() != nil {
+		name = n.Obj().Pkg().Path() + "." + n.Obj().Name()
+	}
+	return s.guardIn(v, in, name)
+}
+
+// guardIn is guardOf for a field of a struct whose type has a name, "" without one.
+func (s *scanner) guardIn(v *types.Var, in types.Type, owner string) string {
 	g := s.guardAt(v)
 	if g == nil {
 		return ""
 	}
 	wrong, cure := "", ""
-	n, isNamed := types.Unalias(in).(*types.Named)
 	switch tag := jsonTagOf(v, in); {
-	case !isNamed:
+	case owner == "":
 		wrong, cure = "is a field of a struct without a name", "give the struct a type name"
 	case v.Embedded() && tag == "" && isStruct(pointee(v.Type())):
 		wrong, cure = "is an embedded struct, which is no property itself",
@@ -174,7 +187,7 @@ func (s *scanner) guardOf(v *types.Var, in types.Type) string {
 		g.reported = true
 		return ""
 	}
-	name := n.Obj().Pkg().Path() + "." + n.Obj().Name() + "." + v.Name()
+	name := owner + "." + v.Name()
 	s.fieldRules.byName[name] = g
 	return name
 }
@@ -212,14 +225,8 @@ func (s *scanner) guardAt(v *types.Var) *guard {
 		if f := source.FileOf(s.prog.Fset, v.Pos()); f != nil && f.TypedClient() {
 			within = "" // the file may not exist yet, and has no directive
 		}
-		if !s.fieldRules.read[source.Path] {
-			s.fieldRules.read[source.Path] = true
-			annotated.Fields(s.prog, source, &s.Findings)
-		}
-		if s.fieldRules.structs[source.Path] == nil {
-			s.fieldRules.structs[source.Path] = map[string]bool{}
-		}
-		s.fieldRules.structs[source.Path][within] = true
+		s.misplacedIn(source)
+		s.watches(source, within)
 	}
 	var found *guard
 	if doc != nil {
@@ -242,6 +249,64 @@ func (s *scanner) guardAt(v *types.Var) *guard {
 	return found
 }
 
+// misplacedIn reports the misplaced directives of a package whose fields may have rules, once.
+func (s *scanner) misplacedIn(pkg *load.Package) {
+	if !s.fieldRules.read[pkg.Path] {
+		s.fieldRules.read[pkg.Path] = true
+		annotated.Fields(s.prog, pkg, &s.Findings)
+	}
+}
+
+// watches adds a struct to the inputs of the generated test.
+func (s *scanner) watches(pkg *load.Package, name string) {
+	if s.fieldRules.structs[pkg.Path] == nil {
+		s.fieldRules.structs[pkg.Path] = map[string]bool{}
+	}
+	s.fieldRules.structs[pkg.Path][name] = true
+}
+
+// belowInterfaces reads the rules of all fields that a value in an interface may have: those of
+// structs of the package and of the packages of the module that it imports, and those that the
+// package doc names. A type that is defined by such a struct has the rules too.
+func (s *scanner) belowInterfaces() {
+	for _, g := range slices.Collect(maps.Values(s.fieldRules.byPlace)) {
+		if g != nil && g.field != nil {
+			s.guardOf(g.field, g.in)
+		}
+	}
+	for _, pkg := range s.prog.Imports(s.pkg) {
+		if !pkg.Local {
+			continue
+		}
+		s.misplacedIn(pkg)
+		for _, t := range annotated.Structs(s.prog, pkg) {
+			for v := range t.Type.Underlying().(*types.Struct).Fields() {
+				if !s.hasRule(v) {
+					continue
+				}
+				owner := ""
+				if t.Name != "" {
+					owner = pkg.Path + "." + t.Name
+				}
+				if s.guardIn(v, t.Type, owner) != "" && pkg.Types.Scope().Lookup(t.Name) != nil {
+					s.watches(pkg, t.Name)
+				}
+			}
+		}
+	}
+}
+
+// hasRule reports whether a field has a //mcp:field. Unlike guardAt, it notes nothing.
+func (s *scanner) hasRule(v *types.Var) bool {
+	if g, known := s.fieldRules.byPlace[s.placeOfField(v)]; known {
+		return g != nil
+	}
+	doc, _ := s.prog.FieldSource(v.Origin())
+	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//mcp:field ")
+	})
+}
+
 // guarded notes the guarded fields of a tool, and reports those that the server cannot guard.
 func (t *reading) guarded(in, out []*types.Var) {
 	bad := func(span directive.Span, cure, format string, args ...any) {
@@ -250,6 +315,9 @@ func (t *reading) guarded(in, out []*types.Var) {
 	const keep = "or use a type without the field"
 	for i, v := range slices.Concat(in, out) {
 		result := i >= len(in)
+		if result && t.walker.Opens(v.Type()) {
+			t.fieldRules.open[t.Name] = true
+		}
 		if isRequest(v.Type()) || isResult(v.Type()) || isContent(v.Type()) ||
 			!t.walker.Guards(v.Type()) {
 			continue
@@ -332,27 +400,32 @@ func (t *reading) noFields(in []*types.Var) {
 
 // fields lists the guarded fields of the service, and reports rules without an effect.
 func (s *scanner) fields() {
+	if len(s.fieldRules.open) > 0 {
+		s.belowInterfaces()
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.fieldRules.byName)) {
 		g := s.fieldRules.byName[name]
-		f := model.Field{Name: name, Access: g.access, Pos: s.at(g.Span)}
+		f := model.Field{Name: name, Access: g.access, Tools: []string{}, Pos: s.at(g.Span)}
 		narrows := false
 		for _, t := range s.Service.Tools {
-			if !slices.Contains(t.Input.Fields, name) && !slices.Contains(t.Output.Fields, name) {
+			has := slices.Contains(t.Input.Fields, name) || slices.Contains(t.Output.Fields, name)
+			adds := s.adds(t.Access, g.access)
+			narrows = narrows || adds && (has || s.fieldRules.open[t.Name])
+			if !has {
 				continue
 			}
 			f.Tools = append(f.Tools, t.Name)
-			if s.adds(t.Access, g.access) {
-				narrows = true
+			if adds {
 				s.namesField(t, f)
 			}
 		}
-		if len(f.Tools) == 0 {
+		if len(f.Tools) == 0 && len(s.fieldRules.open) == 0 {
 			continue
 		}
 		g.used = true
 		s.Service.Fields = append(s.Service.Fields, f)
-		own := g.doc || s.pkg.FileOf(s.prog.Fset, g.Pos) != nil
-		if own && !narrows && len(s.Findings) == 0 {
+		own := g.field != nil || s.pkg.FileOf(s.prog.Fset, g.Pos) != nil
+		if own && !narrows && len(f.Tools) > 0 && len(s.Findings) == 0 {
 			s.report(diag.GuardedField, g.Span, "write a stricter rule, or remove it; if tools of other "+
 				"packages need the rule, declare the type in a package without tools",
 				"the rule of %s adds nothing to the rules of the tools that have the field: %s",

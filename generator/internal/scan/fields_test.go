@@ -46,6 +46,12 @@ func Get(ctx context.Context, name string) (Person, error) { return Person{}, ni
 //mcp:tool minrole=Viewer
 func Update(ctx context.Context, person Person) error { return nil }
 `
+	anything = `
+// Any returns anything.
+//
+//mcp:tool minrole=Viewer
+func Any(ctx context.Context) (map[string]any, error) { return nil, nil }
+`
 	remove = "//mcp:field minrole=Manager\n"
 
 	elsewhere = "import \"example.com/scratch/CASE/types\"\n" + `
@@ -252,6 +258,17 @@ func Read(ctx context.Context, person Person) (string, error) { return "", nil }
 			[]string{"//mcp:field minrole=Viewer", "//mcp:field minrole=Member"}},
 		{"nothing more for one", strings.Replace(person, "Manager", "Viewer", 1) + get +
 			strings.Replace(strings.Replace(get, "Get", "All", -1), "minrole=Viewer", "public", 1), "", "", nil},
+		{"nothing more, apart from an interface", strings.Replace(person, "Manager", "Viewer", 1) + get +
+			strings.Replace(anything, "minrole=Viewer", "public", 1), "", "", nil},
+		{"no name below an interface", `
+type Page struct {
+	Rows []struct {
+		//mcp:field minrole=Manager
+		Salary int
+	}
+}
+` + anything, "MCP053: the field Salary with the rule is a field of a struct without a name",
+			"give the struct a type name", []string{"[]struct {", "[]Row }; type Row struct {", "}\n}", "}"}},
 		{"nothing more by scopes", "//mcp:scopes all > pay\npackage scratch\n" + strings.Replace(person,
 			"minrole=Manager", "scopes=pay", 1) + strings.Replace(get, "minrole=Viewer", "scopes=all,x", 1),
 			"MCP053: the rule of example.com/scratch/CASE.Person.Salary adds nothing", "write a stricter",
@@ -421,6 +438,7 @@ type Person struct {
 			[]string{"//mcp:field mcp.Implementation.Version minrole=Admin\n", ""}},
 		{"not reached", foreign("mcp.Icon.Theme minrole=Manager\n//mcp:field "+
 			"mcp.Implementation.Version minrole=Admin", "Viewer"), "", "", nil},
+		{"below an interface", foreign("mcp.Root.Name minrole=Manager", "Viewer") + anything, "", "", nil},
 		{"not reached at all", foreign("mcp.Root.Name minrole=Manager", "Viewer"),
 			"MCP053: no tool of the package has the field mcp.Root.Name", "remove it",
 			[]string{"//mcp:field mcp.Root.Name minrole=Manager\n", ""}},
@@ -520,6 +538,14 @@ type Hidden struct {
 	//mcp:field minrole=Admin
 	Secret *int
 }
+
+type view Person
+
+func Show(p Person) any {
+	type pay Person
+	type more struct{ *pay }
+	return more{(*pay)(&p)}
+}
 `)}, {Name: "tools/tools.go", Data: []byte(`//mcp:server app=hr
 package tools
 
@@ -531,6 +557,12 @@ import (
 
 // Employee is a type of its own.
 type Employee hr.Person
+
+func manage(p hr.Person) any {
+	type manager hr.Page[Employee]
+	type chief manager
+	return chief{}
+}
 
 //mcp:tool public
 func List(ctx context.Context) (map[string]hr.Page[hr.Person], error) { return nil, nil }
@@ -560,15 +592,20 @@ func Other(ctx context.Context) (any, error) { return nil, nil }
 	want := []string{
 		"hr.Base.Grade[hire list read] [] [[a pay] [b pay]]false",
 		"hr.Base.Level[hire list read] [] [[a pay] [b pay]]false",
+		"hr.Hidden.Secret[] [Admin] []false",
 		"hr.Page.Total[list] [] []true",
 		"hr.Person.Salary[hire list read] [] []hr.view_payfalse",
+		"hr.pay.Salary[] [] []hr.view_payfalse",
+		"hr.view.Salary[] [] []hr.view_payfalse",
 		"tools.Employee.Salary[hire read] [] []hr.view_payfalse",
+		"tools.chief.Total[] [] []true",
+		"tools.manager.Total[] [] []true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	decls := services[0].HashInputs.Decls
-	if !slices.Contains(decls["../hr"], "Person") || !slices.Contains(decls["../hr"], "Base") {
+	if !slices.Equal(decls["../hr"], []string{"Base", "Hidden", "Page", "Person", "view"}) {
 		t.Errorf("the generated test does not watch the structs with rules: %v", decls)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/types"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -407,43 +408,69 @@ func (w *Walker) guard(field *types.Var, in types.Type) string {
 // Guards reports whether values of a type may have a field with a rule of its own, also within
 // fields that JSON does not have.
 func (w *Walker) Guards(t types.Type) bool {
+	root := w.seen.key(types.Unalias(t))
+	guards, known := w.guarding[root]
+	if !known {
+		w.reached(t, func(t types.Type) {
+			if u, ok := t.Underlying().(*types.Struct); ok {
+				for v := range w.inside(u) {
+					guards = w.guard(v, t) != "" || guards
+				}
+			}
+		})
+		w.guarding[root] = guards
+	}
+	return guards
+}
+
+// Opens reports whether values of a type may have an interface, below which any type may be.
+func (w *Walker) Opens(t types.Type) (opens bool) {
+	w.reached(t, func(t types.Type) { opens = types.IsInterface(t) || opens })
+	return opens
+}
+
+// inside are the fields of a struct without the details of another module.
+func (w *Walker) inside(u *types.Struct) iter.Seq[*types.Var] {
+	return func(yield func(*types.Var) bool) {
+		for v := range u.Fields() {
+			if (v.Exported() || w.src.Local(v.Pkg())) && !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// reached calls visit with each type that values of a type may have, also within fields that JSON
+// does not have.
+func (w *Walker) reached(t types.Type, visit func(types.Type)) {
 	seen := map[string]bool{}
-	var has func(t types.Type, depth int) bool
-	has = func(t types.Type, depth int) (found bool) {
+	var reach func(t types.Type, depth int)
+	reach = func(t types.Type, depth int) {
 		t = types.Unalias(t)
 		key := w.seen.key(t)
 		if seen[key] || depth > depthLimit {
-			return false
+			return
 		}
 		seen[key] = true
+		visit(t)
 		if n, ok := t.(*types.Named); ok { // also for fields of another module's type
 			for arg := range n.TypeArgs().Types() {
-				found = has(arg, depth+1) || found
+				reach(arg, depth+1)
 			}
 		}
 		switch u := t.Underlying().(type) {
 		case *types.Map:
-			return found || has(u.Key(), depth+1) || has(u.Elem(), depth+1)
+			reach(u.Key(), depth+1)
+			reach(u.Elem(), depth+1)
 		case interface{ Elem() types.Type }:
-			return has(u.Elem(), depth+1) || found
+			reach(u.Elem(), depth+1)
 		case *types.Struct:
-			for v := range u.Fields() {
-				if !v.Exported() && !w.src.Local(v.Pkg()) {
-					continue // a detail of another module
-				}
-				found = w.guard(v, t) != "" || found
-				found = has(v.Type(), depth+1) || found
+			for v := range w.inside(u) {
+				reach(v.Type(), depth+1)
 			}
 		}
-		return found
 	}
-	root := w.seen.key(types.Unalias(t))
-	guards, known := w.guarding[root]
-	if !known {
-		guards = has(t, 0)
-		w.guarding[root] = guards
-	}
-	return guards
+	reach(t, 0)
 }
 
 // Fields lists the names of the rules of the properties in a schema, sorted.

@@ -84,3 +84,30 @@ func (d *Directory) SetBadge(ctx context.Context, in Badge) error {
 func (d *Directory) Program(ctx context.Context) (*mcp.Implementation, error) {
 	return &mcp.Implementation{Name: "people", Version: "1", WebsiteURL: "https://people.example"}, nil
 }
+
+// Note is a type that no tool has by itself.
+type Note struct {
+	//mcp:field minrole=Admin
+	Author string `json:"author"`
+}
+
+// Latest returns the latest entry of a kind.
+//
+//mcp:tool minrole=Viewer readonly
+func (d *Directory) Latest(ctx context.Context, kind string) (map[string]any, error) {
+	type memo Note
+	type letter struct {
+		*memo
+		Pages int `json:"pages"`
+	}
+	note := Note{Author: "eve 4711"}
+	switch kind {
+	case "note":
+		return map[string]any{"note": note}, nil
+	case "memo":
+		return map[string]any{"memos": []any{memo(note)}}, nil
+	case "letter":
+		return map[string]any{"letter": letter{(*memo)(&note), 2}}, nil
+	}
+	return map[string]any{"kind": kind}, nil
+}

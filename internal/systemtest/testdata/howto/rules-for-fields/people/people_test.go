@@ -73,3 +73,25 @@ func TestRecordOfAMemberKeepsTheSalary(t *testing.T) {
 		t.Errorf("the Member reads %s", got)
 	}
 }
+
+// A rule holds below an interface, also for types that no tool has by itself.
+func TestNoteIsNotSentBelowAnInterface(t *testing.T) {
+	server, err := runtime.New(runtime.Options{Identity: mcptest.Identities{}}, Toolset(&Directory{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := mcptest.As(t, server, access.Principal{Subject: "mel", Roles: []string{"Member"}}, "")
+	for _, kind := range []string{"note", "memo", "letter", "other"} {
+		res, err := member.CallTool(t.Context(), &mcp.CallToolParams{Name: "latest",
+			Arguments: map[string]any{"kind": kind}})
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = mcptest.Text(res)
+		}
+		if strings.Contains(got, "4711") || strings.Contains(got, "internal error") == (kind == "other") {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
