@@ -121,6 +121,9 @@ func (t *Types) Check(value any, described []string) error {
 		return nil
 	}
 	v := reflect.ValueOf(value)
+	if isNil(v) {
+		return nil
+	}
 	of := t.of(v.Type())
 	for _, rule := range of.guarded {
 		if !slices.Contains(described, rule) {
@@ -172,7 +175,9 @@ func (t *walk) value(v reflect.Value, depth int) error {
 		if v.IsNil() {
 			return nil
 		}
-		v = v.Elem()
+		if v = v.Elem(); isNil(v) {
+			return nil
+		}
 		if of := t.of(v.Type()); len(of.guarded) > 0 {
 			return &Unguarded{typ: v.Type(), field: of.guarded[0]}
 		}
@@ -203,6 +208,18 @@ func (t *walk) value(v reflect.Value, depth int) error {
 		}
 	}
 	return nil
+}
+
+// isNil reports whether a value has nothing, also through pointers.
+func isNil(v reflect.Value) bool {
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		return v.IsNil()
+	}
+	return false
 }
 
 // of analyses a type, once.
