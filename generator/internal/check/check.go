@@ -3,7 +3,9 @@
 package check
 
 import (
+	"cmp"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,6 +48,7 @@ func Servers(services []model.Service) (list diag.List) {
 		overlaps(server, &list)
 		hierarchies(server, &list)
 		inclusions(server, &list)
+		foreign(server, &list)
 	}
 	return list
 }
@@ -389,6 +392,37 @@ func inclusions(server []model.Service, list *diag.List) {
 			break
 		}
 	}
+}
+
+// foreign reports a field of another module that has a rule in one package of a server, and none in
+// a package whose tools have the field.
+func foreign(server []model.Service, list *diag.List) {
+	guards := map[string]string{} // the packages, by field
+	for _, s := range server {
+		for field, rule := range s.Foreign {
+			if rule && guards[field] == "" {
+				guards[field] = s.Package
+			}
+		}
+	}
+	for _, s := range server {
+		for _, field := range slices.Sorted(maps.Keys(s.Foreign)) {
+			if pkg := guards[field]; pkg != "" && !s.Foreign[field] {
+				list.Add(diag.GuardedField, cmp.Or(s.Server.Pos, first(s)),
+					"write the //mcp:field of that package in the package doc of this one",
+					"tools of package %s have the field %s without a rule, and it has one in %s",
+					s.Package, field, pkg)
+			}
+		}
+	}
+}
+
+// first is the place of the first tool of a package.
+func first(s model.Service) model.Position {
+	if len(s.Tools) == 0 {
+		return model.Position{}
+	}
+	return s.Tools[0].Pos
 }
 
 func short(p model.Position) string {

@@ -12,6 +12,7 @@ type Outline struct {
 	Tools     []string          `json:",omitempty"` // names
 	Prompts   []string          `json:",omitempty"` // names
 	Resources []OutlineResource `json:",omitempty"`
+	Foreign   map[string]bool   `json:",omitempty"` // fields of other modules; true with a rule
 }
 
 // OutlineResource is one resource of an Outline.
@@ -32,7 +33,7 @@ func OutlineOf(s model.Service) Outline {
 	if s.Roles.Own {
 		o.Roles = s.Roles.Chains
 	}
-	o.Scopes = s.Scopes.Lines
+	o.Scopes, o.Foreign = s.Scopes.Lines, s.Foreign
 	for _, t := range s.Tools {
 		o.Tools = append(o.Tools, t.Name)
 	}
@@ -52,7 +53,7 @@ func OutlineOf(s model.Service) Outline {
 
 // Service returns a service of which Servers finds what it finds of the original.
 func (o Outline) Service() model.Service {
-	s := model.Service{Package: o.Package}
+	s := model.Service{Package: o.Package, Foreign: o.Foreign}
 	s.Server = model.Server{Name: o.Server, Named: o.Server != ""}
 	s.Roles = model.Roles{Chains: o.Roles, Own: len(o.Roles) > 0}
 	s.Scopes.Lines = o.Scopes

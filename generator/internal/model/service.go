@@ -14,23 +14,26 @@ import (
 
 // Service is the model of a package with directives.
 type Service struct {
-	Package     string         // import path
-	Name        string         // the name in the package clause
-	Dir         string         // absolute directory of the package
-	Module      string         // path of the module that holds it
-	Server      Server         //
-	Roles       Roles          //
-	Scopes      Scopes         //
-	Tools       []Tool         // by tool name
-	Prompts     []Prompt       // by name
-	Resources   []Resource     // by URI
-	Completions []Completion   // by handler
-	Fields      []Field        // by name
-	Ignored     []Ignored      // by handler
-	Types       []DeclaredType // by name
-	Objects     []Object       // by name: the structs that inputs hold, for codecs
-	Receivers   []Receiver     // by type name: the parameters of Toolset
-	Quiet       bool           // no handler can log to clients
+	Package     string       // import path
+	Name        string       // the name in the package clause
+	Dir         string       // absolute directory of the package
+	Module      string       // path of the module that holds it
+	Server      Server       //
+	Roles       Roles        //
+	Scopes      Scopes       //
+	Tools       []Tool       // by tool name
+	Prompts     []Prompt     // by name
+	Resources   []Resource   // by URI
+	Completions []Completion // by handler
+	Fields      []Field      // by name
+	// Foreign are fields of other modules that the tools have: true for those with a rule. The names
+	// have the import path, the type that declares the field, and the field.
+	Foreign   map[string]bool
+	Ignored   []Ignored      // by handler
+	Types     []DeclaredType // by name
+	Objects   []Object       // by name: the structs that inputs hold, for codecs
+	Receivers []Receiver     // by type name: the parameters of Toolset
+	Quiet     bool           // no handler can log to clients
 	// package-level names that the author's own files declare, tests of the package included, sorted
 	Scope []string
 	// by name: those of each import in those files; no package-level name may equal one

@@ -77,6 +77,7 @@ func (s *scanner) namedFields() {
 			}
 			g := s.guardBy(found)
 			s.fieldRules.byPlace[at], g.field, g.in = g, v, in
+			s.elsewhere(v, true)
 		}
 	}
 }
@@ -165,6 +166,9 @@ func (s *scanner) guardOf(v *types.Var, in types.Type) string {
 func (s *scanner) guardIn(v *types.Var, in types.Type, owner string) string {
 	g := s.guardAt(v)
 	if g == nil {
+		if v.Exported() && owner != "" && jsonTagOf(v, in) != "-" && !s.prog.Local(v.Pkg()) {
+			s.elsewhere(v, false)
+		}
 		return ""
 	}
 	wrong, cure := "", ""
@@ -190,6 +194,16 @@ func (s *scanner) guardIn(v *types.Var, in types.Type, owner string) string {
 	name := owner + "." + v.Name()
 	s.fieldRules.byName[name] = g
 	return name
+}
+
+// elsewhere notes a field of another module.
+func (s *scanner) elsewhere(v *types.Var, rule bool) {
+	if s.Service.Foreign == nil {
+		s.Service.Foreign = map[string]bool{}
+	}
+	if _, within := s.prog.FieldSource(v.Origin()); within != "" {
+		s.Service.Foreign[v.Pkg().Path()+"."+within+"."+v.Name()] = rule
+	}
 }
 
 func isStruct(t types.Type) bool {
@@ -417,6 +431,13 @@ func (s *scanner) fields() {
 			f.Tools = append(f.Tools, t.Name)
 			if adds {
 				s.namesField(t, f)
+			}
+			if adds && (t.Hints.ReadOnly == nil || !*t.Hints.ReadOnly) &&
+				slices.Contains(schema.InItems(t.Input.Schema), name) {
+				s.Warnings.Add(diag.GuardedField, t.Pos, "in the handler, find the stored item by its "+
+					"key and keep the field, or give the tool at least the rule of the field",
+					"an argument of %s replaces a list or map whose items have %s: from callers below the "+
+						"rule, all items lack the field", t.Name, name)
 			}
 		}
 		if len(f.Tools) == 0 && len(s.fieldRules.open) == 0 {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/mcpgen/mcpgen/generator/internal/check"
 	"github.com/mcpgen/mcpgen/generator/internal/diag"
+	"github.com/mcpgen/mcpgen/generator/internal/load"
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
+	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan"
 )
 
@@ -667,4 +669,79 @@ func withClause(source string) string {
 		imports, rest = imports+"; "+strings.TrimSpace(own)+"types\"", after
 	}
 	return doc + "package scratch" + imports + "\n\n" + strings.TrimPrefix(rest, "\n")
+}
+
+// A package with tools that have a field of another module needs the rule that another package of
+// its server has for the field. Other servers do not.
+func TestFieldsOfOtherModulesNeedTheirRuleInEachPackage(t *testing.T) {
+	const field = "github.com/modelcontextprotocol/go-sdk/mcp.Implementation.WebsiteURL"
+	source := func(server, line, typ string) []byte {
+		return []byte("//mcp:server name=" + server + "\n" + line + "package tools\n\nimport (\n\t\"context\"\n\n" +
+			"\t\"github.com/modelcontextprotocol/go-sdk/mcp\"\n)\n\ntype Own mcp.Implementation\n\n" +
+			"//mcp:tool minrole=Viewer name=" + strings.ToLower(server+strings.Trim(typ, "[]*.")) + fmt.Sprint(len(line)) +
+			"\nfunc Get(ctx context.Context) (" + typ + ", error) { panic(0) }\n")
+	}
+	line := "//mcp:field mcp.Implementation.WebsiteURL minrole=Manager\n"
+	services, findings := scan.Services(loadtest.Load(t, []txtar.File{
+		{Name: "a/a.go", Data: source("x", line, "mcp.Implementation")},
+		{Name: "b/b.go", Data: source("x", "", "[]*mcp.Implementation")},
+		{Name: "c/c.go", Data: source("x", "", "Own")},
+		{Name: "d/d.go", Data: source("x", line, "Own")},
+		{Name: "e/e.go", Data: source("y", "", "mcp.Implementation")},
+		{Name: "f/f.go", Data: source("x", "", "mcp.Icon")},
+	}))
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	var outlined []model.Service
+	for _, s := range services {
+		outlined = append(outlined, check.OutlineOf(s).Service())
+	}
+	for _, of := range [][]model.Service{services, outlined} {
+		var got []string
+		for _, d := range check.Servers(of) {
+			got = append(got, d.Message)
+		}
+		slices.Sort(got)
+		var want []string
+		for _, pkg := range []string{"b", "c"} {
+			want = append(want, "tools of package example.com/scratch/"+pkg+" have the field "+field+
+				" without a rule, and it has one in example.com/scratch/a")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+}
+
+// An argument that replaces a list or a map loses the guarded fields of its items: a warning.
+func TestGuardedFieldsInReplacedListsAreWarnings(t *testing.T) {
+	for i, tc := range []struct {
+		rule, in string
+		warns    bool
+	}{
+		{"minrole=Viewer", "[]Person", true},
+		{"minrole=Viewer", "map[string]*Person", true},
+		{"minrole=Viewer", "*Person", false},
+		{"minrole=Viewer readonly", "[]Person", false},
+		{"minrole=Admin", "[]Person", false},
+		{"minrole=Viewer", "[1]*struct{ P *Person `json:\"p,omitempty\"` }", true},
+	} {
+		p := scan.One(loaded(t, person+get+"//mcp:tool "+tc.rule+
+			"\nfunc Put(ctx context.Context, name string, all "+tc.in+") error { return nil }\n"))
+		if len(p.Findings) > 0 {
+			t.Fatal(i, p.Findings)
+		}
+		if warns := slices.ContainsFunc(p.Warnings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, "an argument of put replaces a list or map")
+		}); warns != tc.warns {
+			t.Errorf("%v: %v", tc, p.Warnings)
+		}
+	}
+}
+
+func loaded(t *testing.T, source string) (*load.Program, *load.Package) {
+	t.Helper()
+	prog := loadtest.Load(t, []txtar.File{{Name: "p/a.go", Data: []byte(withClause(source))}})
+	return prog, prog.Roots[0]
 }

@@ -501,6 +501,40 @@ func Fields(s *jsonschema.Schema) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// InItems lists the names of the rules of the properties within items of lists and values of maps,
+// in any order.
+func InItems(s *jsonschema.Schema) (names []string) {
+	if s == nil {
+		return nil
+	}
+	type place struct {
+		s     *jsonschema.Schema
+		items bool
+	}
+	seen := map[place]bool{}
+	var read func(items bool, list ...*jsonschema.Schema)
+	read = func(items bool, list ...*jsonschema.Schema) {
+		for _, at := range list {
+			if at == nil || seen[place{at, items}] {
+				continue
+			}
+			seen[place{at, items}] = true
+			if name, ok := at.Extras[model.GuardKey].(string); ok && items {
+				names = append(names, name)
+			}
+			for pair := at.Properties.Oldest(); pair != nil; pair = pair.Next() {
+				read(items, pair.Value)
+			}
+			read(items, s.Definitions[strings.TrimPrefix(at.Ref, "#/$defs/")])
+			read(items, slices.Concat(at.AnyOf, at.OneOf, at.AllOf)...)
+			read(true, slices.Collect(maps.Values(at.PatternProperties))...)
+			read(true, append(at.PrefixItems, at.Items, at.AdditionalProperties)...)
+		}
+	}
+	read(false, s)
+	return names
+}
+
 // Unguarded describes a part of a type that has a field with a rule of its own, and whose schema
 // is not made from its fields. It is empty without such a part.
 func (w *Walker) Unguarded(t types.Type, result bool) string {
