@@ -238,3 +238,37 @@ func TestFieldsNeedPermissionsOfTheHost(t *testing.T) {
 		strconv.Quote(payField)+" asks for: no pay; correct action=, object= or app=, and run go generate",
 		hostOptions(odd, quiet()), payrollOfHost(""))
 }
+
+// A result that an interceptor makes is checked as that of a handler is: in each place that no
+// schema guards, a type with a guarded field fails the call.
+func TestResultsOfInterceptorsAreChecked(t *testing.T) {
+	t.Parallel()
+	paid := &payWorker{Name: "eve", Salary: new(4711)}
+	for name, tc := range map[string]struct {
+		change func(*mcp.CallToolResult)
+		fails  bool
+	}{
+		"nothing":          {func(*mcp.CallToolResult) {}, false},
+		"the declared":     {func(r *mcp.CallToolResult) { r.StructuredContent = paid }, false},
+		"another shape":    {func(r *mcp.CallToolResult) { r.StructuredContent = map[string]any{"x": paid} }, true},
+		"metadata":         {func(r *mcp.CallToolResult) { r.Meta = mcp.Meta{"example.org/x": paid} }, true},
+		"below the object": {func(r *mcp.CallToolResult) { r.StructuredContent = payWorker{More: paid} }, true},
+		"of a content": {func(r *mcp.CallToolResult) {
+			r.Content = []mcp.Content{&mcp.TextContent{Meta: mcp.Meta{"example.org/x": []any{paid}}}}
+		}, true},
+	} {
+		s := newServer(t, runtime.Options{Interceptors: []intercept.Middleware{
+			intercepting(func(_ context.Context, _ intercept.Message, res mcp.Result) mcp.Result {
+				if r, ok := res.(*mcp.CallToolResult); ok {
+					tc.change(r)
+				}
+				return res
+			})}}, payroll(nil).Only("get"))
+		got := newRaw(t, serve(t, s), tokens["Viewer"], eras[0]).ask(t, "tools/call",
+			`"name":"get","arguments":{}`, nil).body
+		if strings.Contains(got, "4711") || !tc.fails && !strings.Contains(got, `"eve`) &&
+			!strings.Contains(got, `\"eve`) || strings.Contains(got, "nternal error") != tc.fails {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/internal/structured"
+	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
@@ -36,6 +37,12 @@ func (g *Guard) encode(next Next) Next {
 			}
 			if err == nil {
 				a.Encoded, err = wire.EncodeResult(res)
+			}
+			if t := g.Tools[m.Target.Name]; err == nil && g.intercepts() && t != nil &&
+				m.Target.Kind == access.Tools {
+				if err = g.Runner.CheckIntercepted(t, a.Result); err != nil {
+					m.event.Axis, m.event.Missing = string(access.AxisFields), err.Error()
+				}
 			}
 			if cut := g.cutFor(m.Principal, m.Target); err == nil && cut != nil && g.intercepts() {
 				a.Encoded.Body, err = cut(a.Encoded.Body) // which an interceptor may have kept

@@ -68,8 +68,8 @@ func newGuard(sink audit.Sink) *Guard {
 			Log: slog.New(slog.DiscardHandler)},
 		Listing: Listing{
 			Lists: discovery.NewLists(discovery.ListsConfig{Policy: policy, PageSize: 10})},
-		Running: Running{Tools: map[string]*invoke.Tool{"t": {}}, Resources: &invoke.Resources{},
-			Pool: worker.NewPool(), Active: worker.NewGroup()},
+		Running: Running{Runner: &invoke.Runner{}, Tools: map[string]*invoke.Tool{"t": {}},
+			Resources: &invoke.Resources{}, Pool: worker.NewPool(), Active: worker.NewGroup()},
 	})
 }
 
