@@ -244,8 +244,8 @@ func (w *world) readPerson(r *decode.Reader, v *person) {
 	}
 }
 
-// reader returns the caller of the traces as it is now, or as it was when its call began, also if the
-// handler runs again: a call that asks belongs to the caller who began it.
+// reader returns the caller of the traces as it is now, or as it was when its call began, also if
+// the handler runs again: a call that asks belongs to the caller who began it.
 func (w *world) reader(ctx context.Context) principal {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -468,7 +468,8 @@ func TestCallThatAsksHasTheFieldsOfItsBeginning(t *testing.T) {
 			p.Caller = principal{Subject: "vera", Roles: []string{"Member"}}
 			p.Fields = []field{{Name: "boss", Rule: access.Rule{Field: typePerson + "Boss",
 				MinRole: []string{"Member"}}}}
-			if failure := inBubble(t, func(t *testing.T) { p.answerWhenLowered(t) }); failure != nil {
+			failure := inBubble(t, func(t *testing.T) { p.answerWhenLowered(t) })
+			if failure != nil {
 				t.Error(failure)
 			}
 		}
