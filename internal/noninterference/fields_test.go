@@ -327,8 +327,9 @@ func (w *world) addFields(t *toolset.Tool, f *form) {
 	t.Handle = func(ctx context.Context, r *decode.Reader) (any, error) {
 		var in person
 		if f.Takes {
-			if w.readPerson(r, &in); r.Finish() != nil {
-				return nil, r.Finish()
+			w.readPerson(r, &in)
+			if err := r.Finish(); err != nil { // once: another call may have the reader then
+				return nil, err
 			}
 		} else if err := r.Nothing(); err != nil {
 			return nil, err
