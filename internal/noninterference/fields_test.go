@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -242,19 +244,28 @@ func (w *world) readPerson(r *decode.Reader, v *person) {
 	}
 }
 
-// a returns a person with all fields that a server has. Those that the caller may not see differ
-// in the servers.
-func (w *world) a(name string, depth int) person {
+// reader returns the caller of the traces as it is now, or as it was when its call began, also if
+// the handler runs again: a call that asks belongs to the caller who began it.
+func (w *world) reader(ctx context.Context) principal {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	caller, known := w.users[w.plan.Caller.Subject]
-	w.mu.Unlock()
 	if !known {
-		caller = w.plan.Caller
+		return w.plan.Caller // an anonymous one
 	}
+	if of, _ := runtime.Caller(ctx); of.Subject == caller.Subject {
+		caller.Roles, caller.Within = of.Roles, nil // those within its boundary
+	}
+	return caller
+}
+
+// a returns a person with all fields that a server has. Those that a reader may not see differ in
+// the servers.
+func (w *world) a(name string, depth int, reader principal) person {
 	v := person{Name: name}
 	text := func(f *field) string {
 		switch {
-		case !w.plan.lost(*f, caller):
+		case !w.plan.lost(*f, reader):
 			return "plain"
 		case w.which == 0:
 			return marker
@@ -275,12 +286,12 @@ func (w *world) a(name string, depth int) person {
 		case name == "grade":
 			v.Grade = &grade{of}
 		case name == "boss" && depth > 0:
-			boss := w.a(of, depth-1)
+			boss := w.a(of, depth-1, reader)
 			v.Boss = &boss
 		case name == "team" && depth > 0:
-			v.Team = []person{w.a("first", depth-1), w.a("second", 0)}
+			v.Team = []person{w.a("first", depth-1, reader), w.a("second", 0, reader)}
 		case name == "by" && depth > 0:
-			v.By = map[string]person{"a": w.a("only", depth-1)}
+			v.By = map[string]person{"a": w.a("only", depth-1, reader)}
 		}
 	}
 	return v
@@ -316,20 +327,23 @@ func (w *world) addFields(t *toolset.Tool, f *form) {
 	t.Handle = func(ctx context.Context, r *decode.Reader) (any, error) {
 		var in person
 		if f.Takes {
-			if w.readPerson(r, &in); r.Finish() != nil {
-				return nil, r.Finish()
+			w.readPerson(r, &in)
+			if err := r.Finish(); err != nil { // once: another call may have the reader then
+				return nil, err
 			}
 		} else if err := r.Nothing(); err != nil {
 			return nil, err
 		}
 		// A field that the caller may see now may be hidden later, while the answer is on its way.
-		out := w.a(name, 2)
+		reader := w.reader(ctx)
+		out := w.a(name, 2, reader)
 		w.mu.Lock()
 		held := w.held == name
 		w.mu.Unlock()
 		text, err := w.behave(ctx, name, f.Behaviour)
 		if held { // the caller may not see fields any more
-			out, text = w.a(name, 2), "held"
+			reader = w.reader(context.Background())
+			out, text = w.a(name, 2, reader), "held"
 		}
 		guarded := in.Salary != nil || in.Grade != nil || in.Boss != nil
 		out.Name = fmt.Sprintf("%s for %s, %v", text, in.Name, guarded)
@@ -337,7 +351,7 @@ func (w *world) addFields(t *toolset.Tool, f *form) {
 		case "":
 			return out.Name, err
 		case "list":
-			return []person{out, w.a("last", 0)}, err
+			return []person{out, w.a("last", 0, reader)}, err
 		case "map":
 			return map[string]person{"a": out}, err
 		}
@@ -440,4 +454,44 @@ func (tr *trial) secret(text string) string {
 		}
 	}
 	return ""
+}
+
+// The fields of an answer are those of the caller who began the call, also if the caller has lost
+// one by the time of its answer to a question.
+func TestCallThatAsksHasTheFieldsOfItsBeginning(t *testing.T) {
+	for _, era := range eras {
+		for _, p := range []plan{{}, {Bounded: true}} {
+			if era == stateless { // where the answer is another call
+				continue
+			}
+			p.Era, p.Denial, p.PageSize, p.Person = era, access.Conceal, 1000, true
+			p.Roles = [][]string{{"Viewer", "Member"}}
+			p.Caller = principal{Subject: "vera", Roles: []string{"Member"}}
+			p.Fields = []field{{Name: "boss", Rule: access.Rule{Field: typePerson + "Boss",
+				MinRole: []string{"Member"}}}}
+			failure := inBubble(t, func(t *testing.T) { p.answerWhenLowered(t) })
+			if failure != nil {
+				t.Error(failure)
+			}
+		}
+	}
+}
+
+// answerWhenLowered runs a trace in which the caller loses a field while its call asks.
+func (p plan) answerWhenLowered(t *testing.T) {
+	tr := &trial{plan: p, worlds: [2]*world{newWorld(t, p, 0), newWorld(t, p, 1)}}
+	defer tr.end()
+	send := func(m message) {
+		tr.both(nil, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+	}
+	tr.begin(nil)
+	send(tr.message("tools/call", "base", nil, `"name":"base"`))
+	tr.settle(nil)
+	tr.become(nil, p.lowered(tr.caller, false))
+	tr.settle(nil)
+	send(post(`{"jsonrpc":"2.0","id":<question>,"result":{"action":"accept","content":`+
+		`{"name":"Ada"}}}`, tr.header("", "")))
+	if !tr.asked() {
+		t.Error("the call asks nothing")
+	}
 }

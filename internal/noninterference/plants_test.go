@@ -75,8 +75,26 @@ func TestEachPlantIsFound(t *testing.T) {
 	}
 }
 
+// TestPlantsApply finds a plant that a change of the product has made useless.
+func TestPlantsApply(t *testing.T) {
+	plants, err := filepath.Glob("testdata/plants/*.diff")
+	if err != nil || len(plants) == 0 {
+		t.Fatalf("%d plants, %v", len(plants), err)
+	}
+	for _, plant := range plants {
+		withPlant(t, plant)
+	}
+}
+
 // buildWith compiles the tests of this package with the fault of a diff.
 func buildWith(t *testing.T, plant string) string {
+	t.Helper()
+	dir, replace := withPlant(t, plant)
+	return compile(t, overlay(t, dir, replace))
+}
+
+// withPlant copies the files of a diff into a folder, and applies the diff there.
+func withPlant(t *testing.T, plant string) (dir string, replace map[string]string) {
 	t.Helper()
 	root := rootOf(t)
 	plant, err := filepath.Abs(plant)
@@ -87,8 +105,7 @@ func buildWith(t *testing.T, plant string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	replace := map[string]string{}
+	dir, replace = t.TempDir(), map[string]string{}
 	for _, m := range planted.FindAllStringSubmatch(string(diff), -1) {
 		source, err := os.ReadFile(filepath.Join(root, m[1]))
 		if err != nil {
@@ -104,5 +121,5 @@ func buildWith(t *testing.T, plant string) string {
 		replace[filepath.Join(root, m[1])] = copied
 	}
 	command(t, dir, nil, "git", "apply", "--whitespace=nowarn", plant)
-	return compile(t, overlay(t, dir, replace))
+	return dir, replace
 }
