@@ -20,8 +20,8 @@ var (
 )
 
 // The limits of one tools/call. Package session is between the transport and the guard on both
-// ways, and between the guard and package invoke. mcpgen owns the whole server side of the protocol,
-// so that its encoding, the answer of a session and the boundary of a client are within the path.
+// ways, and between the guard and package invoke. mcpgen owns the server side of the protocol, so
+// that its encoding, the answer of a session and the boundary of a client are within the path.
 const (
 	maxFileChanges    = 97
 	maxPackageChanges = 42
