@@ -60,7 +60,8 @@ func TestBoundariesOfWrongNamesDoNotStart(t *testing.T) {
 	const at = "mcp server: Options.Access.Boundaries: b.yaml:"
 	want := []string{
 		at + `2: Options.Identity has no issuer "https://id.exmple": did you mean "https://id.example"?`,
-		at + `3: roles has "Membr", which is not a role of Viewer < Member < Manager < Admin: use one of them`,
+		at + `3: roles has "Membr", which is not a role of Viewer < Member < Manager < Admin: ` +
+			`use one of them`,
 		at + `4: the item "tool:lok" names no tool of the server: did you mean "look"?`,
 		at + `4: the item "tool:greet" names no tool of the server: correct the name, or remove it`,
 		at + `4: the item "tool:look x=y" names no value of an argument with rules of the server: ` +

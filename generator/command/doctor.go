@@ -23,12 +23,12 @@ func newDoctor() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "doctor URL",
 		Short: "Print what the holder of a token reaches on a server, and why",
-		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token, with the
-roles that count within the boundary of its client. The identity is from the admin API at /api/v1,
-if the server has one. Then doctor prints each tool, prompt and resource that the server lists to
-the holder, as an item of a file of boundaries. With the admin API, a tool with rules for values has
-an item for each value that the holder may send. An item has a note if callers without a token see
-it too, or if its use needs more than the holder has.
+		Long: `doctor connects to a server of mcpgen, and prints the identity of the holder of the token,
+with the roles that count within the boundary of its client. The identity is from the admin API at
+/api/v1, if the server has one. Then doctor prints each tool, prompt and resource that the server
+lists to the holder, as an item of a file of boundaries. With the admin API, a tool with rules for
+values has an item for each value that the holder may send. An item has a note if callers without a
+token see it too, or if its use needs more than the holder has.
 
 doctor prints a warning if the holder administers the server. It also prints one for each issuer of
 the server whose metadata lets clients register, unless boundaries are required or the server has

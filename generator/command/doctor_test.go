@@ -62,7 +62,8 @@ func TestDoctorPrintsWhatTheHolderReaches(t *testing.T) {
 	const (
 		items = "  tool:list\n  tool:look%s\n  tool:move\\u000a%s\n  prompt:help\n  resource:doc://a\n" +
 			"  resource:doc://{b}\n"
-		whoami    = `{"issuer": "i", "subject": "ada", "client": "agent", "roles": ["A", "B"], "scopes": [], "boundaries": `
+		whoami = `{"issuer": "i", "subject": "ada", "client": "agent", ` +
+			`"roles": ["A", "B"], "scopes": [], "boundaries": `
 		protected = "/.well-known/oauth-protected-resource/mcp"
 	)
 	for name, test := range map[string]struct {

@@ -80,9 +80,9 @@ the generated files, and writes nothing.
 
 --client FILE#NAME prints what one client may use, by its boundary in a file of boundaries. There
 are no rows of items and values outside of the boundary, and a caller has the roles that the
-boundary has too. Without a token, a caller may use all public items nevertheless. A boundary that has
-ended has no rows. NAME is a client, an actor or "*". If several entries have the name, write the
-line of the entry.`,
+boundary has too. Without a token, a caller may use all public items nevertheless. A boundary that
+is blocked or has ended has no rows. NAME is a client, an actor or "*". If several entries have the
+name, write the line of the entry.`,
 		Example: `  mcpgen matrix             the matrix of the package in this directory
   mcpgen matrix ./...       a matrix of each package below
   mcpgen matrix --client boundaries.yaml#dns-agent    what this client may use`,

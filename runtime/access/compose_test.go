@@ -54,7 +54,8 @@ func TestComposeRefusesWhatCannotBeMeant(t *testing.T) {
 		"public and authenticated": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			Public: true, Authenticated: true})},
 			[]string{
-				`package x/p: tool "t": public excludes other requirements, and this rule has some: remove public or the rest`}},
+				`package x/p: tool "t": public excludes other requirements, and this rule has ` +
+					`some: remove public or the rest`}},
 		"public and a role": {[]access.Part{part("x/p", ab, access.Rule{Tool: "t",
 			Public: true, MinRole: []string{access.Lowest}})},
 			[]string{"public excludes other requirements"}},

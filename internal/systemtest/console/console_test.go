@@ -179,14 +179,15 @@ func TestConsoleOfAServer(t *testing.T) {
 	}
 }
 
-// An administrator blocks an agent by one PATCH, and finds its boundary in the console. The agent's
-// next request is refused, and the administrator's own are not, though the agent has its roles.
-func TestPatchBlocksAClient(t *testing.T) {
+// administered returns a server of the example team with boundaries in a store. Its administrator
+// has a token of the console and one of an agent.
+func administered(t *testing.T, optional bool) (*runtime.Server, *store.Store, *bounds.Source) {
+	t.Helper()
 	ctx := t.Context()
 	dir := must(directory.Open(ctx, "Orange", filepath.Join(t.TempDir(), "team.db")))
-	defer dir.Close()
+	t.Cleanup(func() { dir.Close() })
 	s := must(store.Open(ctx, testdb.Stores["sqlite"](t)))
-	defer s.Close()
+	t.Cleanup(func() { s.Close() })
 	source, boundaries := stored.New(s, stored.Stored), bounds.New(s)
 	by := func(client string) access.Principal {
 		return access.Principal{Issuer: "team", Subject: "ada", Client: client, Roles: []string{"Admin"}}
@@ -195,11 +196,19 @@ func TestPatchBlocksAClient(t *testing.T) {
 		Identity: identity.Static(map[string]access.Principal{
 			identity.HashToken("token-of-the-console"): by("console"),
 			identity.HashToken("token-of-the-agent"):   by("agent")}),
-		Access:   runtime.AccessOptions{Boundaries: boundaries, BoundariesOptional: true},
+		Access:   runtime.AccessOptions{Boundaries: boundaries, BoundariesOptional: optional},
 		Catalogs: runtime.CatalogOptions{Source: source},
 		Admin: must(admin.New(source, admin.Options{
 			Clients: []boundary.Party{{Issuer: "team", Client: "console"}}})).Handler,
 	}, directory.Toolset(dir)))
+	return server, s, boundaries
+}
+
+// An administrator blocks an agent by one PATCH, and finds its boundary in the console. The agent's
+// next request is refused, and the administrator's own are not, though the agent has its roles.
+func TestPatchBlocksAClient(t *testing.T) {
+	ctx := t.Context()
+	server, _, boundaries := administered(t, true)
 	defer func() {
 		if err := server.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -256,23 +265,7 @@ func TestPatchBlocksAClient(t *testing.T) {
 // change their catalogs, so a boundary cannot have one of these.
 func TestBoundaryHasTheToolsOfACatalogOfTheConsole(t *testing.T) {
 	ctx := t.Context()
-	dir := must(directory.Open(ctx, "Orange", filepath.Join(t.TempDir(), "team.db")))
-	defer dir.Close()
-	s := must(store.Open(ctx, testdb.Stores["sqlite"](t)))
-	defer s.Close()
-	source, boundaries := stored.New(s, stored.Stored), bounds.New(s)
-	by := func(client string) access.Principal {
-		return access.Principal{Issuer: "team", Subject: "ada", Client: client, Roles: []string{"Admin"}}
-	}
-	server := must(runtime.New(runtime.Options{
-		Identity: identity.Static(map[string]access.Principal{
-			identity.HashToken("token-of-the-console"): by("console"),
-			identity.HashToken("token-of-the-agent"):   by("agent")}),
-		Access:   runtime.AccessOptions{Boundaries: boundaries},
-		Catalogs: runtime.CatalogOptions{Source: source},
-		Admin: must(admin.New(source, admin.Options{
-			Clients: []boundary.Party{{Issuer: "team", Client: "console"}}})).Handler,
-	}, directory.Toolset(dir)))
+	server, s, boundaries := administered(t, false)
 	endpoint := mcptest.Serve(t, server)
 	web := strings.TrimSuffix(endpoint, server.Path())
 	browsing := &http.Client{Jar: must(cookiejar.New(nil)), Transport: browser{http.DefaultTransport}}

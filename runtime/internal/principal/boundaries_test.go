@@ -221,8 +221,8 @@ func TestResourcesThatOthersShadowAreInsideWithThem(t *testing.T) {
 		}
 	}
 	err = errors.Join(b.alone(boundary.Boundary{Items: []string{"resource:doc://{+path}"}})...)
-	if want := `the item "resource:doc://{+path}" matches URIs that doc://7 of the adopted server answers: ` +
-		"add resource:doc://7 to the items, or remove this item"; err == nil || err.Error() != want {
+	if want := `the item "resource:doc://{+path}" matches URIs that doc://7 of the adopted ` +
+		"server answers: add resource:doc://7 to the items, or remove this item"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 }

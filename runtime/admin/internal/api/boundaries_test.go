@@ -87,12 +87,13 @@ func TestBoundariesAreReadAsEntriesOfAFile(t *testing.T) {
 	}
 	const entry = `"issuer":"i","client":"agent"`
 	for body, want := range map[string]string{
-		entry + `,"item":[]`:                        `"location":"body.item"`,
-		entry + `,"roles":["Membr"]`:                `is not a role of Viewer < Member < Manager < Admin: use one of them","location":"body.roles[0]"`,
-		entry + `,"roles":["*","Member"]`:           `must be the only one: remove it, or the others","location":"body.roles[0]"`,
-		entry + `,"items":["tool:ask","*"]`:         `must be the only one: remove it, or the others","location":"body.items[1]"`,
-		entry + `,"items":["tool:aks"]`:             `names no tool of the server: did you mean \"ask\"?","location":"body.items[0]"`,
-		entry + `,"items":["tool:ask a=b"]`:         `names no value of an argument with rules of the server: correct the name, or remove it`,
+		entry + `,"item":[]`:                `"location":"body.item"`,
+		entry + `,"roles":["Membr"]`:        `is not a role of Viewer < Member < Manager < Admin: use one of them","location":"body.roles[0]"`,
+		entry + `,"roles":["*","Member"]`:   `must be the only one: remove it, or the others","location":"body.roles[0]"`,
+		entry + `,"items":["tool:ask","*"]`: `must be the only one: remove it, or the others","location":"body.items[1]"`,
+		entry + `,"items":["tool:aks"]`:     `names no tool of the server: did you mean \"ask\"?","location":"body.items[0]"`,
+		entry + `,"items":["tool:ask a=b"]`: `names no value of an argument with rules ` +
+			`of the server: correct the name, or remove it`,
 		entry + `,"items":["catalog:acme"]`:         `A boundary takes no other catalogs`,
 		entry + `,"items":["ask"]`:                  `has no kind that exists: write tool:NAME,`,
 		entry + `,"items":"tool:ask"`:               `expected a list of texts, or \"*\" for all","location":"body.items"`,
