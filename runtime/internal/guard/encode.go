@@ -11,6 +11,7 @@ import (
 	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
+	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -40,12 +41,7 @@ func (g *Guard) encode(next Next) Next {
 			}
 			if t := g.Tools[m.Target.Name]; err == nil && g.intercepts() && t != nil &&
 				m.Target.Kind == access.Tools {
-				if err = g.Runner.CheckIntercepted(t, a.Result); err != nil {
-					m.event.Axis, m.event.Missing = string(access.AxisFields), err.Error()
-				}
-			}
-			if cut := g.cutFor(m.Principal, m.Target); err == nil && cut != nil && g.intercepts() {
-				a.Encoded.Body, err = cut(a.Encoded.Body) // which an interceptor may have kept
+				err = g.cutIntercepted(m, t, a)
 			}
 		}
 		if err == nil && !m.HasSessions() && m.Method == "server/discover" {
@@ -66,6 +62,20 @@ func (g *Guard) encode(next Next) Next {
 			err)
 		return Answer{}, wire.InternalError()
 	}
+}
+
+// cutIntercepted removes hidden fields from the result of a tool, which an interceptor may have made
+// or kept of another caller. It fails if the result has a guarded field that no schema guards.
+func (g *Guard) cutIntercepted(m *Message, t *invoke.Tool, a Answer) error {
+	err := g.Runner.CheckIntercepted(t, a.Result)
+	if err != nil {
+		m.event.Axis, m.event.Missing = string(access.AxisFields), err.Error()
+		return err
+	}
+	if cut := g.cutFor(m.Principal, m.Target); cut != nil {
+		a.Encoded.Body, err = cut(a.Encoded.Body)
+	}
+	return err
 }
 
 // notEncoded returns the error of an allowed message whose result cannot be encoded.
