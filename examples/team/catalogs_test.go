@@ -92,7 +92,7 @@ func TestCatalogIsMadeThroughTheAPIAndListedToEveryKindOfClient(t *testing.T) {
 func TestCatalogThatCodeDeclaresNeedsNoStore(t *testing.T) {
 	url := serveHTTP(t, runtime.Options{Anonymous: true})
 	for caller, want := range map[string][]string{"nobody": nil, "vera": {"get_by_id"},
-		"mel": {"create", "get_by_id"}, "ada": {"create", "get_by_id", "update"}} {
+		"mel": {"create", "get_by_id", "update"}, "ada": {"create", "get_by_id", "update"}} {
 		for _, era := range eras {
 			if got := list(t, connectHTTP(t, url+"?catalog=onboarding", caller,
 				era)); !slices.Equal(got, want) {

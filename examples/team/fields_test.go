@@ -121,14 +121,29 @@ func TestSalaryIsUnknownBelowManager(t *testing.T) {
 	}
 }
 
-// A change without a salary keeps the salary.
+// A change without a salary keeps the salary, also by a caller who does not see it.
 func TestAbsentSalaryStays(t *testing.T) {
 	sessions := fieldSessions(t, "")
-	for _, change := range []map[string]any{{"id": 1, "salary": 70123}, {"id": 1, "name": "Grace"},
-		{"id": 1, "email": "grace@example.org", "salary": nil}} {
-		got := answer(t, sessions["manager-agent"], directory.ToolUpdate, change)
-		if strings.Count(got, "70123") != 2 {
-			t.Errorf("after the change %v: %s", change, got)
+	for _, change := range []struct {
+		caller    string
+		arguments map[string]any
+		accepted  bool
+	}{
+		{"manager-agent", map[string]any{"id": 1, "salary": 70123}, true},
+		{"manager-agent", map[string]any{"id": 1, "name": "Grace"}, true},
+		{"manager-agent", map[string]any{"id": 1, "email": "g@example.org", "salary": nil}, true},
+		{"member-agent", map[string]any{"id": 1, "name": "Grace Hopper"}, true},
+		{"member-agent", map[string]any{"id": 1, "salary": nil}, false},
+		{"mel", map[string]any{"id": 1, "salary": 0}, false},
+	} {
+		made := answer(t, sessions[change.caller], directory.ToolUpdate, change.arguments)
+		if strings.Contains(made, "isError") == change.accepted ||
+			strings.Contains(made, "70123") != (change.caller == "manager-agent") {
+			t.Errorf("%s gets of the change %v: %s", change.caller, change.arguments, made)
+		}
+		got := answer(t, sessions["ada"], directory.ToolGetByID, map[string]any{"id": 1})
+		if !strings.Contains(got, `"salary":70123`) {
+			t.Errorf("after the change %v of %s: %s", change.arguments, change.caller, got)
 		}
 	}
 	got := answer(t, sessions["ada"], directory.ToolPromoteToManager, map[string]any{"id": 1})

@@ -460,6 +460,15 @@ func (tr *trial) asks() map[string]func(*rapid.T) {
 	}
 }
 
+// ofOther draws the servers in which the rights of the other caller change. They change in both if
+// an interceptor returns the results of one caller to another.
+func (tr *trial) ofOther(t *rapid.T) int {
+	if tr.plan.Keeps {
+		return 3
+	}
+	return pick(t, "servers", 1, 2, 3)
+}
+
 // which draws the servers in which an event about an item happens.
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
 	// A session without a stream is decided by its last message.
@@ -528,7 +537,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 	permission := func(t *rapid.T, quietly bool) {
 		which, token := 3, tr.plan.Caller.Subject
 		if token == "" || !quietly && flip(t, "of the other") {
-			which, token = pick(t, "servers", 1, 2, 3), "other"
+			which, token = tr.ofOther(t), "other"
 		}
 		name, has := pick(t, "permission", permits...), flip(t, "has")
 		invalidates := !quietly && flip(t, "invalidates")
@@ -709,7 +718,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		"grant": func(t *rapid.T) {
 			which, token := 3, tr.plan.Caller.Subject
 			if token == "" || flip(t, "of the other") {
-				which, token = pick(t, "servers", 1, 2, 3), "other"
+				which, token = tr.ofOther(t), "other"
 			}
 			revoked := flip(t, "revoked")
 			tr.one(t, which, fmt.Sprintf("a grant of %s, revoked: %v", token, revoked),

@@ -79,7 +79,7 @@ func (d *Directory) Create(ctx context.Context, in NewPerson) (Person, error) {
 
 // Update changes the name, the address or the pay of a person. An absent argument stays as it is.
 //
-//mcp:tool minrole=Manager idempotent catalog=onboarding
+//mcp:tool minrole=Member idempotent catalog=onboarding
 //mcp:limit timeout=5s
 func (d *Directory) Update(ctx context.Context, in Change) (Person, error) {
 	row := d.db.QueryRowContext(ctx,

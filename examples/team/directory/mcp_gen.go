@@ -43,7 +43,7 @@ const (
 func Toolset(directory *Directory) toolset.Toolset {
 	return toolset.NewToolset(toolset.Generated{
 		Package:  "github.com/mcpgen/mcpgen/examples/team/directory",
-		Manifest: "sha256:16bf162ad2d5fffd25d8d4772e819613b3ab6538418ac9dbcd3472b0b1c985c4",
+		Manifest: "sha256:3c6bc0d018a3393b9b90c7b6be532efaaaaf2fced8ad254a6fdb8c0432806666",
 		Server:   toolset.ServerInfo{Name: "team", Title: "Team directory", Version: "1.0.0"},
 		Table: access.Table{
 			Roles: [][]string{{"Viewer", "Member", "Manager", "Admin"}, {"Auditor", "Admin"}},
@@ -53,7 +53,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 				{Tool: ToolGetByID, Authenticated: true},
 				{Tool: ToolGetPublicInfo, Public: true},
 				{Tool: ToolPromoteToManager, MinRole: []string{"Admin"}},
-				{Tool: ToolUpdate, MinRole: []string{"Manager"}},
+				{Tool: ToolUpdate, MinRole: []string{"Member"}},
 			},
 			Prompts: []access.Rule{
 				{Prompt: PromptAnnouncePromotion, MinRole: []string{"Admin"}},
@@ -65,6 +65,7 @@ func Toolset(directory *Directory) toolset.Toolset {
 				{Resource: ResourceRanked, MinRole: []string{"Manager", "Auditor"}},
 			},
 			Fields: []access.Rule{
+				{Field: "github.com/mcpgen/mcpgen/examples/team/directory.Change.Salary", MinRole: []string{"Manager"}},
 				{Field: "github.com/mcpgen/mcpgen/examples/team/directory.NewPerson.Salary", MinRole: []string{"Manager"}},
 				{Field: "github.com/mcpgen/mcpgen/examples/team/directory.Person.Salary", MinRole: []string{"Manager"}},
 			},
@@ -335,6 +336,7 @@ func decodePromoteToManagerInput(r *decode.Reader, v *promoteToManagerInput) {
 
 func decodeChange(r *decode.Reader, v *Change) {
 	o := r.Object(1, "id", "name", "email", "salary")
+	o.Guard(3, "github.com/mcpgen/mcpgen/examples/team/directory.Change.Salary")
 	for o.Next() {
 		switch o.Property {
 		case 0: // id
@@ -404,7 +406,7 @@ const (
 	noInputSchema                = `{"properties":{},"additionalProperties":false,"type":"object"}`
 	getByIDInputSchema           = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
 	promoteToManagerInputSchema  = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`
-	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"anyOf":[{"type":"string","maxLength":100,"minLength":1},{"type":"null"}],"description":"Name is the new full name."},"email":{"anyOf":[{"type":"string","maxLength":254,"format":"email"},{"type":"null"}],"description":"Email is the new address."},"salary":{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"description":"Salary is the new yearly pay, in euros."}},"additionalProperties":false,"type":"object","required":["id"]}`
+	changeSchema                 = `{"properties":{"id":{"type":"integer","minimum":1,"description":"ID is the number of the entry."},"name":{"anyOf":[{"type":"string","maxLength":100,"minLength":1},{"type":"null"}],"description":"Name is the new full name."},"email":{"anyOf":[{"type":"string","maxLength":254,"format":"email"},{"type":"null"}],"description":"Email is the new address."},"salary":{"anyOf":[{"type":"integer","minimum":0},{"type":"null"}],"description":"Salary is the new yearly pay, in euros.","x-mcpgen-field":"github.com/mcpgen/mcpgen/examples/team/directory.Change.Salary"}},"additionalProperties":false,"type":"object","required":["id"]}`
 	announcePromotionInputSchema = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"The name of the new manager."}},"additionalProperties":false,"type":"object","required":["name"]}`
 	letterSchema                 = `{"properties":{"name":{"type":"string","maxLength":100,"minLength":1,"description":"Name is the name of the recipient."},"tone":{"type":"string","enum":["warm","formal"],"description":"Tone is its tone.","default":"warm"}},"additionalProperties":false,"type":"object","required":["name"]}`
 	cardInputSchema              = `{"properties":{"id":{"type":"integer","minimum":1,"description":"The number of the entry."}},"additionalProperties":false,"type":"object","required":["id"]}`

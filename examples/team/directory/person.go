@@ -50,6 +50,8 @@ type Change struct {
 	// Email is the new address.
 	Email *string `json:"email,omitempty" jsonschema:"format=email,maxLength=254"`
 	// Salary is the new yearly pay, in euros.
+	//
+	//mcp:field minrole=Manager
 	Salary *int64 `json:"salary,omitempty" jsonschema:"minimum=0"`
 }
 
