@@ -132,6 +132,9 @@ func payApart(ctx context.Context, call isolate.Call) (json.RawMessage, error) {
 	if err != nil {
 		return nil, childError{err}
 	}
+	if limit := call.Limits.Output; limit > 0 && int64(len(text)) > limit { // as a sandbox does
+		return nil, reached("output")
+	}
 	return text, nil
 }
 

@@ -4,10 +4,45 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
+	"github.com/mcpgen/mcpgen/runtime/intercept"
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
+
+// payOutside is a type whose field has a rule in no package that the tools import.
+type payOutside struct {
+	Salary int `json:"salary"`
+}
+
+// payPair is a type whose JSON method reads interfaces.
+type payPair struct{ name, worker any }
+
+// MarshalJSON implements json.Marshaler.
+func (p payPair) MarshalJSON() ([]byte, error) { return json.Marshal([]any{p.name, p.worker}) }
+
+// paying is an existing server with a tool that returns a salary.
+func paying(*scenarioWorld, []string) *mcp.Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "old", Version: "0.9"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "adopted"},
+		func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, payOutside, error) {
+			return nil, payOutside{4711}, nil
+		})
+	return server
+}
+
+// labelling is an interceptor that adds a salary to the metadata of the results of "intercepted".
+func labelling(*scenarioWorld) intercept.Middleware {
+	return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
+		call, _ := m.Params.(*mcp.CallToolParamsRaw)
+		if call != nil && call.Name == "intercepted" {
+			res.(*mcp.CallToolResult).Meta = mcp.Meta{"of": json.RawMessage(`{"salary":4711}`)}
+		}
+		return res
+	})
+}
 
 // paidOpenly has handlers that send the salary 4711 on ways that no rule of a field covers.
 func paidOpenly(w *scenarioWorld) toolset.Toolset {
@@ -24,6 +59,9 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 		t.Handle = func(_ context.Context, r *decode.Reader) (any, error) { return out, r.Nothing() }
 		return t
 	}
+	odd := func(name string, out any) toolset.Tool {
+		return returning(toolset.Tool{Name: name, Output: `{}`, Returns: toolset.Value}, out)
+	}
 	doing := func(name, script string) toolset.Tool {
 		return toolset.Tool{Name: name, Input: anyInput, Returns: toolset.Text, Elicits: true,
 			Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
@@ -32,19 +70,40 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 			}}
 	}
 	const secret = "eve earns 4711"
+	reads := toolset.Tool{Name: "reads", Input: anyInput, Returns: toolset.Text,
+		Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
+			var in struct{ Record json.RawMessage }
+			err := json.Unmarshal(c.Arguments, &in)
+			return toolset.Result{Out: string(in.Record), HasOut: true}, err
+		}}
+	apart := toolset.Tool{Name: "apart", Input: anyInput, Output: paySchema,
+		Limits: toolset.Limits{Output: 20}, Isolate: "example.com/payroll.apart",
+		Call: func(ctx context.Context, c toolset.Call) (toolset.Result, error) {
+			return toolset.Structured(c.Isolated(ctx))
+		}}
 	g := toolsetOf([]toolset.Tool{
+		apart,
 		doing("asks", "elicit raise "+secret),
 		doing("fails", "error "+secret),
+		returning(toolset.Tool{Name: "intercepted", Returns: toolset.Text}, "eve"),
 		doing("logs", "log info "+secret+"; progress 1 2 "+secret),
+		odd("outside", payOutside{4711}),
 		returning(toolset.Tool{Name: "page", Output: pageSchema}, page{Total: 4711 + 1, Next: "4711",
 			People: []*payWorker{{Name: "bob", Salary: new(1)}, {Name: "eve", Salary: new(4711)}}}),
+		odd("pair", payPair{"eve", payWorker{Salary: new(4711)}}),
 		returning(toolset.Tool{Name: "raw", Output: paySchema},
 			payWorker{Name: "eve", More: json.RawMessage(`{"salary":4711}`)}),
+		reads,
 		returning(toolset.Tool{Name: "text", Returns: toolset.Text}, secret),
+		odd("unnamed", struct {
+			Salary int `json:"salary"`
+		}{4711}),
 	}).Generated()
 	g.Table.Fields = []access.Rule{{Field: payField, MinRole: []string{"Manager"}}}
 	g.Table.Prompts = []access.Rule{{Prompt: "pay", Authenticated: true}}
 	g.Prompts = []toolset.Prompt{{Name: "pay",
+		Arguments: []toolset.Argument{{Name: "of",
+			Complete: func(context.Context, string) ([]string, error) { return []string{secret}, nil }}},
 		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
 			return toolset.PromptText(secret, nil)
 		}}}

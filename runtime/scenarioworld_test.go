@@ -166,6 +166,7 @@ var scenarioServers = map[string]func(w *scenarioWorld, tools []string) *mcp.Ser
 	"muted":       mutedServer,
 	"listing":     listing,
 	"copying":     copying,
+	"paying":      paying,
 	"subscribing": subscribingByHandlers,
 	"picky":       func(*scenarioWorld, []string) *mcp.Server { return picky() },
 }
@@ -441,7 +442,8 @@ var scenarioInterceptors = map[string]func(*scenarioWorld) intercept.Middleware{
 			return res
 		})
 	},
-	"keeping": keepsResults,
+	"keeping":   keepsResults,
+	"labelling": labelling,
 	"unencodable": func(*scenarioWorld) intercept.Middleware {
 		return intercepting(func(_ context.Context, _ intercept.Message, res mcp.Result) mcp.Result {
 			if r, ok := res.(*mcp.CallToolResult); ok {
