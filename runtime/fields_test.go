@@ -39,7 +39,8 @@ const (
 	payDefs   = `"$defs":{"Worker":{` + payProperties + `}`
 	paySchema = `{` + payDefs + `,` + payProperties
 	payList   = `{` + payDefs + `,"items":{"$ref":"#/$defs/Worker"},"type":"array"}`
-	payInput  = `{"properties":{"name":{"type":"string"},"note":{"type":"string"},` + paySalary + `},` +
+	payInput  = `{"properties":{"name":{"type":"string"},"note":{"type":"string"},` + paySalary +
+		`},` +
 		`"additionalProperties":false,"type":"object","required":["name"]}`
 )
 
@@ -188,7 +189,8 @@ func TestFieldsAreExplained(t *testing.T) {
 			payroll(nil).Only("get", "hire"))
 		for p, want := range map[*access.Principal]bool{&mel: false, &mona: true} {
 			e := s.ExplainOf(t.Context(), *p, access.Fields, payField)
-			if e.Allowed != want || e.Listed != want || (e.Missing == "") != want || e.Kind != access.Fields {
+			if e.Allowed != want || e.Listed != want || (e.Missing == "") != want ||
+				e.Kind != access.Fields {
 				t.Errorf("%s: %+v", p.Subject, e)
 			}
 		}
@@ -210,7 +212,8 @@ func payrollOfHost(verb string) toolset.Toolset {
 	for i := range g.Table.Rules {
 		g.Table.Rules[i].Permission = access.NoPermission()
 	}
-	g.Table.Fields = []access.Rule{{Field: payField, Permission: permission("hr.view_pay"), Verb: verb}}
+	g.Table.Fields = []access.Rule{{Field: payField, Permission: permission("hr.view_pay"),
+		Verb: verb}}
 	return toolset.NewToolset(g)
 }
 
@@ -236,9 +239,13 @@ func TestFieldsNeedPermissionsOfTheHost(t *testing.T) {
 			t.Errorf("%s", e)
 		}
 	}
-	odd := oddHost{fakeHost: h, spell: func(string) (string, error) { return "", errors.New("no pay") }}
+	odd := oddHost{fakeHost: h, spell: func(string) (string, error) {
+		return "",
+			errors.New("no pay")
+	}}
 	refused(t, "Options.Host.Source does not support permission hr.view_pay, which field "+
-		strconv.Quote(payField)+" asks for: no pay; correct action=, object= or app=, and run go generate",
+		strconv.Quote(payField)+" asks for: no pay; correct action=, object= or app=, and run "+
+		"go generate",
 		hostOptions(odd, quiet()), payrollOfHost(""))
 }
 
@@ -251,11 +258,20 @@ func TestResultsOfInterceptorsAreChecked(t *testing.T) {
 		change func(*mcp.CallToolResult)
 		fails  bool
 	}{
-		"nothing":          {func(*mcp.CallToolResult) {}, false},
-		"the declared":     {func(r *mcp.CallToolResult) { r.StructuredContent = paid }, false},
-		"another shape":    {func(r *mcp.CallToolResult) { r.StructuredContent = map[string]any{"x": paid} }, true},
-		"metadata":         {func(r *mcp.CallToolResult) { r.Meta = mcp.Meta{"example.org/x": paid} }, true},
-		"below the object": {func(r *mcp.CallToolResult) { r.StructuredContent = payWorker{More: paid} }, true},
+		"nothing":      {func(*mcp.CallToolResult) {}, false},
+		"the declared": {func(r *mcp.CallToolResult) { r.StructuredContent = paid }, false},
+		"another shape": {func(r *mcp.CallToolResult) {
+			r.StructuredContent = map[string]any{
+				"x": paid}
+		}, true},
+		"metadata": {func(r *mcp.CallToolResult) {
+			r.Meta = mcp.Meta{
+				"example.org/x": paid}
+		}, true},
+		"below the object": {func(r *mcp.CallToolResult) {
+			r.StructuredContent = payWorker{
+				More: paid}
+		}, true},
 		"of a content": {func(r *mcp.CallToolResult) {
 			r.Content = []mcp.Content{&mcp.TextContent{Meta: mcp.Meta{"example.org/x": []any{paid}}}}
 		}, true},

@@ -63,7 +63,8 @@ func entries(guarded bool) toolset.Toolset {
 		`"email":{"type":"string"},"rank":{"type":"string"},"joined":{"type":"string"},` +
 		`"salary":{"type":"integer"` + keyword + `}},"additionalProperties":false,"type":"object",` +
 		`"required":["id","name","email","rank","joined"]}`
-	one := entry{7, "Ada Lovelace", "ada@example.org", "manager", time.Unix(1e9, 0).UTC(), new(int64(70000))}
+	one := entry{7, "Ada Lovelace", "ada@example.org", "manager", time.Unix(1e9, 0).UTC(),
+		new(int64(70000))}
 	twenty := make([]entry, 20)
 	for i := range twenty {
 		twenty[i] = one

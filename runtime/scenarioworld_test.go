@@ -71,21 +71,24 @@ var scenarioToolsets = map[string]func(*scenarioWorld) toolset.Toolset{
 		g.Prompts, g.Resources, g.Table.Prompts, g.Table.Resources = nil, nil, nil, nil
 		return toolset.NewToolset(g)
 	},
-	"kits-of-code":  func(*scenarioWorld) toolset.Toolset { return declaring() },
-	"library":       func(*scenarioWorld) toolset.Toolset { return library() },
-	"moved":         func(*scenarioWorld) toolset.Toolset { return moved() },
-	"payroll-lists": func(w *scenarioWorld) toolset.Toolset { return payroll(w).Only("get", "hire", "json", "list") },
-	"payroll":       payroll,
-	"paid-openly":   paidOpenly,
-	"order":         func(*scenarioWorld) toolset.Toolset { return ordering() },
-	"pair":          func(*scenarioWorld) toolset.Toolset { return pairing() },
-	"remove":        func(*scenarioWorld) toolset.Toolset { return removing() },
-	"renamed":       func(*scenarioWorld) toolset.Toolset { return renamed() },
-	"routes":        func(*scenarioWorld) toolset.Toolset { return headerTool() },
-	"scale":         func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
-	"scoped":        func(*scenarioWorld) toolset.Toolset { return scoped() },
-	"secret":        func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
-	"script":        func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
+	"kits-of-code": func(*scenarioWorld) toolset.Toolset { return declaring() },
+	"library":      func(*scenarioWorld) toolset.Toolset { return library() },
+	"moved":        func(*scenarioWorld) toolset.Toolset { return moved() },
+	"payroll-lists": func(w *scenarioWorld) toolset.Toolset {
+		return payroll(w).Only("get", "hire",
+			"json", "list")
+	},
+	"payroll":     payroll,
+	"paid-openly": paidOpenly,
+	"order":       func(*scenarioWorld) toolset.Toolset { return ordering() },
+	"pair":        func(*scenarioWorld) toolset.Toolset { return pairing() },
+	"remove":      func(*scenarioWorld) toolset.Toolset { return removing() },
+	"renamed":     func(*scenarioWorld) toolset.Toolset { return renamed() },
+	"routes":      func(*scenarioWorld) toolset.Toolset { return headerTool() },
+	"scale":       func(*scenarioWorld) toolset.Toolset { return wanting(new(atomic.Int32)) },
+	"scoped":      func(*scenarioWorld) toolset.Toolset { return scoped() },
+	"secret":      func(*scenarioWorld) toolset.Toolset { return oneHiddenScope() },
+	"script":      func(w *scenarioWorld) toolset.Toolset { return toolset.NewToolset(scripted(w)) },
 	"script-refusing": func(w *scenarioWorld) toolset.Toolset {
 		g, own := scripted(w), apart(toolset.Tool{Name: "apart", Timeout: 10 * time.Second}).Generated()
 		g.Tools = append(g.Tools, own.Tools[0], good("scoped"), good("told"))

@@ -80,8 +80,9 @@ func (key) MarshalText() ([]byte, error) { return nil, nil }
 
 var (
 	salary, bonus, pay = own + "person.Salary", own + "Base.Bonus", own + "box.Pay"
-	rules              = []string{salary, bonus, pay, own + "person.Secret", "example.com/a.person.Name"}
-	paid               = person{Name: "a", Salary: new(7)}
+	rules              = []string{salary, bonus, pay, own + "person.Secret",
+		"example.com/a.person.Name"}
+	paid = person{Name: "a", Salary: new(7)}
 )
 
 func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
@@ -90,22 +91,26 @@ func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
 		described []string
 		want      string // of the error: where and what
 	}{
-		"nil":                          {nil, nil, ""},
-		"no type with a rule":          {map[string]any{"a": []any{1, "a", nil}}, nil, ""},
-		"described":                    {paid, []string{salary}, ""},
-		"described in another type":    {page[*person]{}, []string{salary}, ""},
-		"a root of type any":           {paid, nil, "person as a whole " + salary},
-		"a root below pointers":        {new(new(paid)), nil, "**guardedtype.person as a whole " + salary},
-		"a nil pointer":                {[]any{(*person)(nil), new((*person)(nil)), 1}, nil, ""},
-		"a nil pointer as whole":       {(*person)(nil), nil, ""},
-		"a nil list or map":            {holder{Any: []person(nil), Named: map[string]any{"a": map[int]Base(nil)}}, []string{salary, bonus}, ""},
+		"nil":                       {nil, nil, ""},
+		"no type with a rule":       {map[string]any{"a": []any{1, "a", nil}}, nil, ""},
+		"described":                 {paid, []string{salary}, ""},
+		"described in another type": {page[*person]{}, []string{salary}, ""},
+		"a root of type any":        {paid, nil, "person as a whole " + salary},
+		"a root below pointers": {new(new(paid)), nil, "**guardedtype.person as a whole " +
+			salary},
+		"a nil pointer":          {[]any{(*person)(nil), new((*person)(nil)), 1}, nil, ""},
+		"a nil pointer as whole": {(*person)(nil), nil, ""},
+		"a nil list or map": {holder{Any: []person(nil), Named: map[string]any{
+			"a": map[int]Base(nil)}}, []string{salary, bonus}, ""},
 		"an empty list":                {[]any{[]person{}}, nil, "[]guardedtype.person at /0 " + salary},
 		"another type with its fields": {employee(paid), nil, ""},
 		"a generic type":               {box[int]{}, nil, "guardedtype.box[int] as a whole " + pay},
-		"an embedded type":             {struct{ Base }{}, nil, "struct { guardedtype.Base } as a whole " + bonus},
+		"an embedded type": {struct{ Base }{}, nil,
+			"struct { guardedtype.Base } as a whole " + bonus},
 		"an embedded type with a name": {renamed{}, nil, "guardedtype.renamed as a whole " + bonus},
 		"a hidden field":               {shadowed{}, nil, ""},
-		"a type with a JSON method":    {[]any{marshaler{}}, nil, "guardedtype.marshaler at /0 " + salary},
+		"a type with a JSON method": {[]any{marshaler{}}, nil, "guardedtype.marshaler at /0 " +
+			salary},
 		"a JSON method of unexported fields": {[]any{ordered[*person]{}}, nil,
 			"guardedtype.ordered[*" + own + "person] at /0 " + salary},
 		"a JSON method of a pointer": {&ordered[person]{}, nil,
@@ -121,15 +126,17 @@ func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
 			"*guardedtype.person at /named/*/1 " + salary},
 		"below a pointer": {&holder{Last: &holder{List: []any{page[person]{}}}}, []string{salary, bonus},
 			"guardedtype.page[" + own + "person] at /last/list/0 " + salary},
-		"in an array":                       {[1]any{Base{}}, nil, "guardedtype.Base at /0 " + bonus},
-		"in a map":                          {map[int]any{3: Base{}}, nil, "guardedtype.Base at /* " + bonus},
+		"in an array": {[1]any{Base{}}, nil, "guardedtype.Base at /0 " + bonus},
+		"in a map": {map[int]any{3: Base{}}, nil,
+			"guardedtype.Base at /* " + bonus},
 		"a nil pointer to an embedded type": {struct{ *Open }{}, nil, ""},
 		"a type that embeds itself":         {Loop{}, nil, ""},
 		"in an embedded type": {[]any{Loop{Any: paid}}, nil,
 			"guardedtype.person at /0/Any " + salary},
-		"a cycle":              {cycle(nil), nil, ""},
-		"a cycle with a field": {cycle(&paid), []string{salary, bonus}, "*guardedtype.person at /0/Next/Any " + salary},
-		"deep":                 {deep(maxDepth/2 + 10), nil, "too deep"},
+		"a cycle": {cycle(nil), nil, ""},
+		"a cycle with a field": {cycle(&paid), []string{salary, bonus},
+			"*guardedtype.person at /0/Next/Any " + salary},
+		"deep": {deep(maxDepth/2 + 10), nil, "too deep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := newTypes(rules, "example.com/main").Check(tc.value, tc.described)
@@ -283,7 +290,8 @@ func TestTypesAreAnalysedAtOnce(t *testing.T) {
 		t.Errorf("%q", slices.Collect(maps.Keys(found)))
 	}
 	const want = "the result has a value of type guardedtype.person at /any, where no schema guards " +
-		"github.com/mcpgen/mcpgen/internal/guardedtype.person.Salary: declare guardedtype.person as the " +
+		"github.com/mcpgen/mcpgen/internal/guardedtype.person.Salary: declare " +
+		"guardedtype.person as the " +
 		"type of this place, or leave the value out"
 	if !found[want] {
 		t.Errorf("%q", slices.Collect(maps.Keys(found)))

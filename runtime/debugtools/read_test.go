@@ -22,7 +22,8 @@ func TestBuildFlagsAreNotShown(t *testing.T) {
 		info.Settings = append(info.Settings, debug.BuildSetting{Key: flag, Value: "-X main.salt=hunter2"})
 	}
 	got := buildOf(info, redact.Text)
-	if got != (build{"example.com/app", "v1.2.3", "git", "0f1e2d", "2026-11-22T00:00:00Z", "true", "linux", "arm64", "0"}) {
+	if got != (build{"example.com/app", "v1.2.3", "git", "0f1e2d", "2026-11-22T00:00:00Z", "true",
+		"linux", "arm64", "0"}) {
 		t.Errorf("%+v", got)
 	}
 	info.Main.Version = "v1.0.0-ghp_16C7e42F292c6912E7710c838347Ae178B4a"

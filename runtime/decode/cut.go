@@ -51,7 +51,8 @@ func (p *shapeParser) cutShape(root []*schemaNode) *cutShape {
 
 // parts returns the shapes of members and items, nil ones included.
 func (s *cutShape) parts() []*cutShape {
-	return append(append(slices.Collect(maps.Values(s.properties)), s.additional, s.items), s.prefix...)
+	return append(append(slices.Collect(maps.Values(s.properties)), s.additional, s.items),
+		s.prefix...)
 }
 
 // cutParser makes one cutShape of each set of schemas, as shapeParser does.

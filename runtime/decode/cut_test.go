@@ -100,7 +100,8 @@ func (c *guardedCase) doc(to []byte, schema any, depth int) []byte {
 	})
 	switch {
 	case depth == 0 || n == nil || c.chance(12):
-		return append(to, c.pick("null", "7", `"a"`, "true", "[]", "{}", `{"a":[{"b":1}]}`, `[{"a":1}]`)...)
+		return append(to, c.pick("null", "7", `"a"`, "true", "[]", "{}", `{"a":[{"b":1}]}`,
+			`[{"a":1}]`)...)
 	case len(several) > 0:
 		if ref, ok := n["$ref"].(string); ok {
 			return c.doc(to, c.defs[strings.TrimPrefix(ref, "#/$defs/")], depth)
@@ -398,10 +399,13 @@ func TestCut(t *testing.T) {
 func TestCutDeniesWhatItCannotRead(t *testing.T) {
 	shape := salaryShape(t)
 	deep := strings.Repeat(`{"boss":`, 20_000) + "1" + strings.Repeat("}", 20_000)
-	lists := `{"boss":` + strings.Repeat(`{"team":[`, 10_000) + "1" + strings.Repeat("]}", 10_000) + "}"
+	lists := `{"boss":` + strings.Repeat(`{"team":[`, 10_000) + "1" + strings.Repeat("]}", 10_000) +
+		"}"
 	for doc, want := range map[string]string{
-		lists: "nested deeper", ``: "the text ends", `{"salary":1`: "the text ends", `{"salary":}`: "a value is expected",
-		`{"name":1,}`: "a name in quotes", `{"salary" 1}`: "':' is expected", `{} {}`: "the end is expected",
+		lists: "nested deeper", ``: "the text ends", `{"salary":1`: "the text ends",
+		`{"salary":}`: "a value is expected",
+		`{"name":1,}`: "a name in quotes", `{"salary" 1}`: "':' is expected",
+		`{} {}`:          "the end is expected",
 		`{"team":[1 2]}`: "',' or ']'", `{"team":[}`: "a value is expected", `{"salary":tru}`: "true",
 		`{"name":"` + "\xff" + `"}`: "not UTF-8", `{"name":"\ud800"}`: "surrogate", deep: "nested deeper",
 	} {
@@ -416,7 +420,8 @@ func TestCutDeniesWhatItCannotRead(t *testing.T) {
 func TestKeywordOfSomethingElseThanAProperty(t *testing.T) {
 	const keyword = `{"x-mcpgen-field":"p.T.F"}`
 	for _, schema := range []string{keyword, `{"items":` + keyword + `}`,
-		`{"prefixItems":[{},` + keyword + `]}`, `{"properties":{"a":{"items":{"anyOf":[` + keyword + `]}}}}`,
+		`{"prefixItems":[{},` + keyword + `]}`, `{"properties":{"a":{"items":{"anyOf":[` + keyword +
+			`]}}}}`,
 		`{"properties":{"a":{"x-mcpgen-field":7}}}`,
 		`{"properties":{"a":{"x-mcpgen-field":"p.T.F","$ref":"#/$defs/none"}}}`} {
 		if _, err := decode.ParseShape(schema); err == nil {
@@ -427,7 +432,8 @@ func TestKeywordOfSomethingElseThanAProperty(t *testing.T) {
 
 // FuzzCut compares Cut with the reference for texts of any kind.
 func FuzzCut(f *testing.F) {
-	for _, doc := range []string{`{"salary":1,"name":"x"}`, `{"boss":{"salary":null},"by_name":{"a":{}}}`,
+	for _, doc := range []string{`{"salary":1,"name":"x"}`,
+		`{"boss":{"salary":null},"by_name":{"a":{}}}`,
 		`{"team":[{"salary":1},2],"pair":["a",{"salary":[{}]}]}`, `{ "\u0073alary" : "\"}" , "x":1}`,
 		`{"salary":1,"salary":2}`, `{"notes":{"text":"\ud800"}}`, `[`, ``,
 		`{"either":{"salary":{"salary":1}}}`} {
@@ -473,8 +479,9 @@ func FuzzCut(f *testing.F) {
 
 func BenchmarkCut(b *testing.B) {
 	shape := salaryShape(b)
-	doc := []byte(`{"team":[` + strings.Repeat(`{"name":"ada","salary":1,"notes":{"text":"long text"}},`,
-		199) + `{"name":"bob"}]}`)
+	doc := []byte(`{"team":[` +
+		strings.Repeat(`{"name":"ada","salary":1,"notes":{"text":"long text"}},`,
+			199) + `{"name":"bob"}]}`)
 	for _, hidden := range [][]string{nil, {"p.T.Salary"}} {
 		b.Run(fmt.Sprint(len(hidden)), func(b *testing.B) {
 			b.ReportAllocs()

@@ -73,7 +73,8 @@ func (c recordType) schema() string {
 			required = append(required, fmt.Sprintf("%q", name))
 		}
 	}
-	return `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(members, ",") +
+	return `{"type":"object","additionalProperties":false,"properties":{` + strings.Join(members,
+		",") +
 		`},"required":[` + strings.Join(required, ",") + `]}`
 }
 

@@ -43,8 +43,8 @@ func (t Toolset) check(names []string) Toolset {
 	return t
 }
 
-// narrow removes the tools that keep refuses, with their rules. Rules of fields stay: a tool that is
-// left may return the type of the field below an interface.
+// narrow removes the tools that keep refuses, with their rules. Rules of fields stay: another tool
+// may return the type of the field below an interface.
 func (t Toolset) narrow(keep func(Tool) bool) Toolset {
 	t.generated, t.removed = t.generated.clone(), slices.Clone(t.removed)
 	t.generated.Tools = slices.DeleteFunc(t.generated.Tools, func(tool Tool) bool {

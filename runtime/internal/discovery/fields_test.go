@@ -33,7 +33,8 @@ func TestSchemasHaveNoHiddenField(t *testing.T) {
 		"all": {`{"properties":{"a":{"!A"}},"required":["a"]}`, `{"properties":{}}`},
 		"one of the required": {`{"required":["a","b"],"properties":{"a":{"!A"},"b":{}}}`,
 			`{"required":["b"],"properties":{"b":{}}}`},
-		"beside a reference": {`{"$defs":{"D":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/D","!A"}}}`,
+		"beside a reference": {
+			`{"$defs":{"D":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/D","!A"}}}`,
 			`{"properties":{}}`},
 		"a definition that others refer to": {`{"$defs":{"D":{"$ref":"#/$defs/E"},"E":{},"F":{}},` +
 			`"properties":{"a":{"$ref":"#/$defs/F","!A"},"b":{"items":[{"$ref":"#/$defs/D"}]}}}`,

@@ -64,8 +64,8 @@ func (g *Guard) encode(next Next) Next {
 	}
 }
 
-// cutIntercepted removes hidden fields from the result of a tool, which an interceptor may have made
-// or kept of another caller. It fails if the result has a guarded field that no schema guards.
+// cutIntercepted removes hidden fields from the result of a tool. An interceptor may have made the
+// result, or kept it of another caller. It fails on a guarded field that no schema guards.
 func (g *Guard) cutIntercepted(m *Message, t *invoke.Tool, a Answer) error {
 	err := g.Runner.CheckIntercepted(t, a.Result)
 	if err != nil {

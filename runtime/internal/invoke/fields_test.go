@@ -29,11 +29,14 @@ func TestOutputIsCutInEachForm(t *testing.T) {
 		want      string
 		inSession string
 	}{
-		"an object":          {toolset.Tool{Output: guardedObject}, object, cut, object},
-		"a list":             {toolset.Tool{Output: guardedList}, "[" + object + "]", "[" + cut + "]", ""},
-		"a list as text":     {toolset.Tool{Guarded: guardedList}, "[" + object + "]", "[" + cut + "]", ""},
-		"a list without one": {toolset.Tool{Guarded: guardedList, Returns: toolset.Value}, "[]", "[]", ""},
-		"another output":     {toolset.Tool{Output: guardedObject}, `"a"`, `"a"`, ""},
+		"an object": {toolset.Tool{Output: guardedObject}, object, cut, object},
+		"a list": {toolset.Tool{Output: guardedList}, "[" + object + "]", "[" + cut +
+			"]", ""},
+		"a list as text": {toolset.Tool{Guarded: guardedList}, "[" + object + "]", "[" + cut +
+			"]", ""},
+		"a list without one": {toolset.Tool{Guarded: guardedList, Returns: toolset.Value}, "[]",
+			"[]", ""},
+		"another output": {toolset.Tool{Output: guardedObject}, `"a"`, `"a"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tool := newTool(t, test.tool, nothingAtAll)
@@ -56,14 +59,18 @@ func TestOutputIsCutInEachForm(t *testing.T) {
 	}
 }
 
-func nothingAtAll(context.Context, toolset.Call) (toolset.Result, error) { return toolset.Done(nil) }
+func nothingAtAll(context.Context, toolset.Call) (toolset.Result,
+	error) {
+	return toolset.Done(nil)
+}
 
 // The audit has the value or the field that is the reason of a refusal. The caller gets the text of
 // arguments that do not exist.
 func TestRefusedFieldsAndValuesAreRecorded(t *testing.T) {
 	r, _ := newRunner(t)
 	table, err := access.Compose(access.Part{Table: access.Table{
-		Roles: [][]string{{"Member", "Admin"}}, Rules: []access.Rule{{Tool: "t", MinRole: []string{"Member"}}},
+		Roles: [][]string{{"Member", "Admin"}}, Rules: []access.Rule{{Tool: "t",
+			MinRole: []string{"Member"}}},
 		Values: []access.Rule{{Tool: "t", Argument: "do", Value: "add", MinRole: []string{"Member"}},
 			{Tool: "t", Argument: "do", Value: "drop", MinRole: []string{"Admin"}}},
 		Fields: []access.Rule{{Field: "p.T.A", MinRole: []string{"Admin"}}}}})

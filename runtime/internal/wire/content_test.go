@@ -32,7 +32,8 @@ func TestOutputsAreEncodedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := map[string][]string{"a": nil}
-	guarded, err := decode.ParseShape(`{"type":"object","properties":{"a":{"x-mcpgen-field":"p.T.A"}}}`)
+	guarded,
+		err := decode.ParseShape(`{"type":"object","properties":{"a":{"x-mcpgen-field":"p.T.A"}}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
