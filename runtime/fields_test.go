@@ -98,6 +98,7 @@ func payroll(w *scenarioWorld) toolset.Toolset {
 		{Name: "hire_leniently", Input: payInput, Returns: toolset.Text, Handle: hire, Lenient: true},
 		returning(toolset.Tool{Name: "json", Guarded: payList, Returns: toolset.JSON},
 			[]*payWorker{worker}),
+		returning(toolset.Tool{Name: "labelled", Output: paySchema, Task: toolset.TaskOptional}, worker),
 		returning(toolset.Tool{Name: "list", Output: payList, Returns: toolset.Value},
 			[]*payWorker{worker}),
 		returning(toolset.Tool{Name: "native", Returns: toolset.SDKResult},

@@ -33,15 +33,32 @@ func paying(*scenarioWorld, []string) *mcp.Server {
 	return server
 }
 
-// labelling is an interceptor that adds a salary to the metadata of the results of "intercepted".
+// labelling is an interceptor that adds a salary to the metadata of the results of two tools: as
+// JSON to "intercepted", and as a type with a rule to "labelled".
 func labelling(*scenarioWorld) intercept.Middleware {
+	labels := map[string]any{"intercepted": json.RawMessage(`{"salary":4711}`),
+		"labelled": payWorker{Name: "eve", Salary: new(4711)}}
 	return intercepting(func(_ context.Context, m intercept.Message, res mcp.Result) mcp.Result {
 		call, _ := m.Params.(*mcp.CallToolParamsRaw)
-		if call != nil && call.Name == "intercepted" {
-			res.(*mcp.CallToolResult).Meta = mcp.Meta{"of": json.RawMessage(`{"salary":4711}`)}
+		if call != nil && labels[call.Name] != nil {
+			res.(*mcp.CallToolResult).Meta = mcp.Meta{"of": labels[call.Name]}
 		}
 		return res
 	})
+}
+
+// renaming is an interceptor that passes on calls of "renamed" as calls of "page".
+func renaming(*scenarioWorld) intercept.Middleware {
+	return func(next intercept.Next) intercept.Next {
+		return func(ctx context.Context, m intercept.Message) (mcp.Result, error) {
+			if call, _ := m.Params.(*mcp.CallToolParamsRaw); call != nil && call.Name == "renamed" {
+				other := *call
+				other.Name = "page"
+				m.Params = &other
+			}
+			return next(ctx, m)
+		}
+	}
 }
 
 // paidOpenly has handlers that send the salary 4711 on ways that no rule of a field covers.
@@ -94,6 +111,7 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 		returning(toolset.Tool{Name: "raw", Output: paySchema},
 			payWorker{Name: "eve", More: json.RawMessage(`{"salary":4711}`)}),
 		reads,
+		returning(toolset.Tool{Name: "renamed", Returns: toolset.Text, Task: toolset.TaskOptional}, ""),
 		returning(toolset.Tool{Name: "text", Returns: toolset.Text}, secret),
 		odd("unnamed", struct {
 			Salary int `json:"salary"`

@@ -447,6 +447,7 @@ var scenarioInterceptors = map[string]func(*scenarioWorld) intercept.Middleware{
 	},
 	"keeping":   keepsResults,
 	"labelling": labelling,
+	"renaming":  renaming,
 	"unencodable": func(*scenarioWorld) intercept.Middleware {
 		return intercepting(func(_ context.Context, _ intercept.Message, res mcp.Result) mcp.Result {
 			if r, ok := res.(*mcp.CallToolResult); ok {

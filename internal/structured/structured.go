@@ -183,9 +183,6 @@ func onlyToDefinitions(schema []byte) bool {
 // references returns a schema with each of its references replaced (JSON Schema 2020-12, section
 // 8.2.3 of the core). A schema in it with an $id has references of its own, and stays.
 func references(schema []byte, replace func(string) string) []byte {
-	if !bytes.Contains(schema, []byte(`Ref"`)) && !bytes.Contains(schema, []byte(`$ref"`)) {
-		return schema
-	}
 	d := json.NewDecoder(bytes.NewReader(schema))
 	d.UseNumber()
 	var root any

@@ -107,11 +107,15 @@ type Access struct {
 
 // SameRule reports whether two handlers have equal effective rules, and refuse in the same way.
 func (t Tool) SameRule(o Tool) bool {
-	a, b := t.Access, o.Access
+	return t.Access.Same(o.Access) && t.Denial == o.Denial
+}
+
+// Same reports whether two rules have equal effects.
+func (a Access) Same(b Access) bool {
 	return a.Public == b.Public && a.Authenticated == b.Authenticated &&
 		sameNames(a.MinRole, b.MinRole) &&
 		a.sameScopes(b) && a.Permission == b.Permission &&
-		a.Constrained == b.Constrained && t.Denial == o.Denial
+		a.Constrained == b.Constrained
 }
 
 // Alternatives returns the lists of scopes of which a caller needs one whole list: Scopes and

@@ -192,6 +192,14 @@ func (s *scanner) guardIn(v *types.Var, in types.Type, owner string) string {
 		return ""
 	}
 	name := owner + "." + v.Name()
+	if other := s.fieldRules.byName[name]; other != nil && !other.access.Same(g.access) {
+		if !g.reported { // one of the types is within a func
+			s.report(diag.GuardedField, g.Span, "rename one of the types",
+				"two types have the name %s, and different rules for the field %s", owner, v.Name())
+		}
+		g.reported = true
+		return name
+	}
 	s.fieldRules.byName[name] = g
 	return name
 }

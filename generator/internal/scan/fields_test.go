@@ -232,6 +232,12 @@ type Page struct {
 			strings.ReplaceAll(get, "Person", "Row"),
 			"MCP053: the field Salary with the rule is a field of a struct without a name",
 			"give the struct a type name", []string{"type Row = struct", "type Row struct"}},
+		{"a type within a func with the name of another", person +
+			strings.ReplaceAll(strings.Replace(person, "Manager", "Member", 1), "Person", "Row") +
+			"func of() any {\n\ttype Person Row\n\treturn Person{}\n}\n" + anything,
+			"MCP053: two types have the name example.com/scratch/CASE.Person, and different rules for " +
+				"the field Salary", "rename one of the types",
+			[]string{"type Person Row", "type Public Row", "return Person{}", "return Public{}"}},
 		{"embedded", "type Base struct{ Salary int }\ntype Person struct {\n\tName string\n" +
 			"\t//mcp:field minrole=Manager\n\tBase\n}\n" + get,
 			"MCP053: the field Base with the rule is an embedded struct", "write the rule on its fields",

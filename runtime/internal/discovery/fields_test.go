@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -89,8 +90,11 @@ type structField struct {
 	kind, struct_ string
 }
 
+// forms are the forms of a root; %s has the members of an object.
+var forms = []string{`{%s}`, `{"items":{%s},"type":"array"}`, `{"anyOf":[{%s},{"type":"null"}]}`}
+
 // schema returns the schema of a type with the keyword, or the one without some fields.
-func (s structs) schema(root string, keyword bool, hidden []string) string {
+func (s structs) schema(root, form string, keyword bool, hidden []string) string {
 	used := map[string]bool{}
 	var use func(string)
 	object := func(name string) string {
@@ -134,7 +138,7 @@ func (s structs) schema(root string, keyword bool, hidden []string) string {
 			object(name)
 		}
 	}
-	text := object(root)
+	text := strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf(form, object(root)), "{"), "}")
 	var defs []string
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		defs = append(defs, `"`+name+`":{`+object(name)+`}`)
@@ -170,11 +174,17 @@ func TestSchemaOfACallerIsThatOfTypesWithoutTheFields(t *testing.T) {
 				hidden = append(hidden, f)
 			}
 		}
-		schema := types.schema("T0", true, nil)
-		tool, _ := withoutFields(&mcp.Tool{OutputSchema: json.RawMessage(schema)}, hidden)
-		want := types.schema("T0", false, hidden)
-		if got := string(tool.OutputSchema.(json.RawMessage)); got != want {
-			t.Errorf("without %q, %s is listed as\n%s, want\n%s", hidden, schema, got, want)
+		form := rapid.SampledFrom(forms).Draw(t, "form")
+		schema := types.schema("T0", form, true, nil)
+		want := types.schema("T0", form, false, hidden)
+		for _, sessions := range []bool{false, true} {
+			tool := withOutput(&mcp.Tool{OutputSchema: json.RawMessage(schema)}, sessions)
+			tool, _ = withoutFields(tool, hidden)
+			same := withOutput(&mcp.Tool{OutputSchema: json.RawMessage(want)}, sessions)
+			if !reflect.DeepEqual(tool, same) {
+				t.Errorf("without %q, sessions %t, %s is listed as\n%s, want\n%s", hidden, sessions,
+					schema, tool.OutputSchema, same.OutputSchema)
+			}
 		}
 	})
 }

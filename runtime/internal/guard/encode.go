@@ -11,7 +11,6 @@ import (
 	"github.com/mcpgen/mcpgen/internal/structured"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/audit"
-	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -39,9 +38,8 @@ func (g *Guard) encode(next Next) Next {
 			if err == nil {
 				a.Encoded, err = wire.EncodeResult(res)
 			}
-			if t := g.Tools[m.Target.Name]; err == nil && g.intercepts() && t != nil &&
-				m.Target.Kind == access.Tools {
-				err = g.cutIntercepted(m, t, a)
+			if err == nil {
+				err = g.cutIntercepted(m, m.Target, a)
 			}
 		}
 		if err == nil && !m.HasSessions() && m.Method == "server/discover" {
@@ -66,13 +64,17 @@ func (g *Guard) encode(next Next) Next {
 
 // cutIntercepted removes hidden fields from the result of a tool. An interceptor may have made the
 // result, or kept it of another caller. It fails on a guarded field that no schema guards.
-func (g *Guard) cutIntercepted(m *Message, t *invoke.Tool, a Answer) error {
+func (g *Guard) cutIntercepted(m *Message, of request.Target, a Answer) error {
+	t := g.Tools[of.Name]
+	if !g.intercepts() || of.Kind != access.Tools || t == nil {
+		return nil
+	}
 	err := g.Runner.CheckIntercepted(t, a.Result)
 	if err != nil {
 		m.event.Axis, m.event.Missing = string(access.AxisFields), err.Error()
 		return err
 	}
-	if cut := g.cutFor(m.Principal, m.Target); cut != nil {
+	if cut := g.cutFor(m.Principal, of); cut != nil {
 		a.Encoded.Body, err = cut(a.Encoded.Body)
 	}
 	return err

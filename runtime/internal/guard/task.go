@@ -332,7 +332,9 @@ func (g *Guard) outcome(ctx context.Context, m *Message, run *tasks.Run,
 		out.Requests, err = wire.EncodeRequests(requests, r.record.Rounds+1)
 	} else {
 		if out.Status = task.Completed; a.Encoded == nil {
-			a.Encoded, err = wire.EncodeResult(a.Result)
+			if a.Encoded, err = wire.EncodeResult(a.Result); err == nil {
+				err = g.cutIntercepted(m, target, a)
+			}
 		}
 		if err == nil {
 			out.Result = a.Encoded.Append(nil)
