@@ -1,15 +1,10 @@
 package schema
 
 import (
-	"encoding/json"
 	"go/types"
-	"path"
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/mcpgen/mcpgen/generator/internal/model"
 )
 
 // TestEveryInputOfTheCorpusHasAFiniteDocument walks the schemas themselves, without the walker's
@@ -140,102 +135,4 @@ func TestTypesThatNoFiniteDocumentFitsAreProblems(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A type that only guarded fields lead back to has the schema of a type without them, once the
-// guarded properties are left out, and the definitions that nothing else refers to.
-func TestGuardedCyclesLeaveNoReferences(t *testing.T) {
-	for _, src := range []string{
-		`type Root struct {
-			List []Root
-			Secret *Root ` + "`json:\",omitempty\"`" + `
-		}`,
-		`type Root struct {
-			A, B []Person
-			Secret *Person ` + "`json:\",omitempty\"`" + `
-		}
-		type Person struct {
-			Name string
-			SecretBoss *Person ` + "`json:\",omitempty\"`" + `
-			SecretTeam *[]Person ` + "`json:\",omitempty\"`" + `
-			Parts map[string]*Part
-		}
-		type Part struct {
-			SecretOf *Person ` + "`json:\",omitempty\"`" + `
-			Next *Part ` + "`json:\",omitempty\"`" + `
-		}`,
-		`type Root struct {
-			First Person
-			Second *Team
-		}
-		type Person struct {
-			SecretTeam *Team ` + "`json:\",omitempty\"`" + `
-		}
-		type Team struct {
-			People []Person
-		}`,
-	} {
-		for _, output := range []bool{false, true} {
-			walk := func(src string) any {
-				pkg := check(t, "example.com/p", "package p\n"+src)
-				w := New(pkg, nil)
-				w.Guard = func(field *types.Var, _ types.Type) string {
-					if strings.HasPrefix(field.Name(), "Secret") {
-						return field.Name()
-					}
-					return ""
-				}
-				root := pkg.Scope().Lookup("Root").Type()
-				s, problems := w.Input(root)
-				if output {
-					s, _, problems = w.Output(root)
-				}
-				if len(problems) > 0 {
-					t.Fatal(problemText(problems))
-				}
-				var doc map[string]any
-				if err := json.Unmarshal([]byte(compact(t, s)), &doc); err != nil {
-					t.Fatal(err)
-				}
-				return unguarded(doc)
-			}
-			without := regexp.MustCompile("(?m)^.*Secret.*\n").ReplaceAllString(src, "")
-			if got, want := walk(src), walk(without); !reflect.DeepEqual(got, want) {
-				t.Errorf("%s\n%v, want\n%v", src, got, want)
-			}
-		}
-	}
-}
-
-// unguarded leaves out the guarded properties of a document, and then the unused definitions.
-func unguarded(doc map[string]any) map[string]any {
-	defs, _ := doc["$defs"].(map[string]any)
-	delete(doc, "$defs")
-	used := map[string]any{}
-	var cut func(any)
-	cut = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, item := range v {
-				cut(item)
-			}
-		case map[string]any:
-			for name, value := range v {
-				if of, _ := value.(map[string]any); of[model.GuardKey] != nil {
-					delete(v, name)
-				} else if ref, is := value.(string); is && name == "$ref" {
-					if key := path.Base(ref); used[key] == nil {
-						used[key] = defs[key]
-						cut(defs[key])
-					}
-				} else {
-					cut(value)
-				}
-			}
-		}
-	}
-	if cut(doc); len(used) > 0 {
-		doc["$defs"] = used
-	}
-	return doc
 }

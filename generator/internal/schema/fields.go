@@ -473,31 +473,32 @@ func (w *Walker) reached(t types.Type, visit func(types.Type)) {
 	reach(t, 0)
 }
 
+// parts lists the schemas within a schema, apart from definitions.
+func parts(s *jsonschema.Schema) []*jsonschema.Schema {
+	list := slices.Concat(slices.Collect(maps.Values(s.PatternProperties)), s.PrefixItems, s.AnyOf,
+		s.OneOf, s.AllOf, []*jsonschema.Schema{s.Items, s.AdditionalProperties})
+	for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		list = append(list, pair.Value)
+	}
+	return slices.DeleteFunc(list, func(s *jsonschema.Schema) bool { return s == nil })
+}
+
 // Fields lists the names of the rules of the properties in a schema, sorted.
 func Fields(s *jsonschema.Schema) []string {
 	names := map[string]bool{}
 	var read func(list ...*jsonschema.Schema)
 	read = func(list ...*jsonschema.Schema) {
 		for _, s := range list {
-			if s == nil {
-				continue
-			}
 			if name, ok := s.Extras[model.GuardKey].(string); ok {
 				names[name] = true
 			}
-			for pair := s.Properties.Oldest(); pair != nil; pair = pair.Next() {
-				read(pair.Value)
-			}
 			read(slices.Collect(maps.Values(s.Definitions))...)
-			read(slices.Collect(maps.Values(s.PatternProperties))...)
-			read(s.Items, s.AdditionalProperties)
-			read(s.PrefixItems...)
-			read(s.AnyOf...)
-			read(s.OneOf...)
-			read(s.AllOf...)
+			read(parts(s)...)
 		}
 	}
-	read(s)
+	if s != nil {
+		read(s)
+	}
 	return slices.Sorted(maps.Keys(names))
 }
 

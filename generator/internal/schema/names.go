@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"go/types"
 	"maps"
@@ -30,11 +31,20 @@ func (p *pass) finish(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Description = "" // the tool has one of its own
 	}
 	p.rename()
-	for key, d := range p.defs {
-		if s.Definitions == nil {
-			s.Definitions = jsonschema.Definitions{}
+	all := jsonschema.Definitions{}
+	var add func(*jsonschema.Schema)
+	add = func(of *jsonschema.Schema) {
+		key := strings.TrimPrefix(of.Ref, "#/$defs/")
+		if d := p.defs[key]; d != nil && all[key] == nil {
+			all[key] = d.schema
+			add(d.schema)
 		}
-		s.Definitions[key] = d.schema
+		for _, part := range parts(of) {
+			add(part)
+		}
+	}
+	if add(s); len(all) > 0 { // a tag may have replaced each reference to one
+		s.Definitions = all
 	}
 	return s
 }
@@ -56,15 +66,24 @@ func (p *pass) inPlace(s *jsonschema.Schema) *jsonschema.Schema {
 
 // rename gives every definition its final name: the bare name of its type where one
 // definition has it, with the package's name before it where several do, with the whole import path
-// where that is not enough. Types of the walker's own package keep the bare name.
+// where that is not enough. Types of the walker's own package keep the bare name. Within guarded
+// fields the bare name has a checksum of the import path: it depends on no other definition.
 func (p *pass) rename() {
 	all := slices.SortedFunc(maps.Values(p.defs), func(a, b *definition) int {
 		return strings.Compare(types.TypeString(a.typ, nil), types.TypeString(b.typ, nil))
 	})
 	namings := []func(*types.Named) string{bareName, byPackage, byPath}
 	names := map[*definition]string{}
-	pending := all
+	var pending []*definition
 	taken := map[string]bool{}
+	for _, d := range all {
+		if !d.guarded {
+			pending = append(pending, d)
+			continue
+		}
+		sum := sha256.Sum256([]byte(types.TypeString(d.typ, nil)))
+		names[d] = fmt.Sprintf("%s_%x", bareName(d.typ.(*types.Named)), sum[:4])
+	}
 	for _, naming := range namings {
 		holders := map[string][]*definition{}
 		for _, d := range pending {

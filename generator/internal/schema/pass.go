@@ -20,6 +20,9 @@ const (
 // of JSON. A larger one keeps definitions, since inlining is exponential in the worst case.
 const inlineLimit = 2000
 
+// guardedLimit bounds the schemas of a type that is inlined within a guarded field.
+const guardedLimit = 100
+
 // depthLimit ends a walk through types that never reach a struct, slice or map, as in type P *P.
 const depthLimit = 200
 
@@ -31,9 +34,11 @@ type pass struct {
 	omits    bool // a result without omitted fields: it has no field without a property
 	inline   bool // only cycles are references
 	defs     map[string]*definition
-	size     int // schemas made so far
-	depth    int // nesting of build
-	guards   int // the guarded fields around the place
+	size     int             // schemas made so far, apart from those within guarded fields
+	depth    int             // nesting of build
+	guards   int             // the guarded fields around the place; 1 in a definition within them
+	bare     bool            // guarded fields are left out
+	small    map[string]bool // by the key of the type; see apart
 	problems []Problem
 	places   map[*jsonschema.Schema]place // of the properties
 	again    map[string]bool              // the keys of the types that were read again; see reread
@@ -41,16 +46,11 @@ type pass struct {
 
 // definition is a named type that references may point to.
 type definition struct {
-	key    string
-	typ    types.Type
-	schema *jsonschema.Schema
-	refs   []*jsonschema.Schema // every reference made, to be named at the end
-	// A type that only guarded fields lead back to is inlined, and their references have a definition
-	// of it: without these fields the schema is that of a type without them.
-	open    bool // its schema is being made
-	guards  int  // the guarded fields around it
-	guarded bool // all references are in guarded fields
-	size    int  // of its schema
+	key     string
+	typ     types.Type
+	schema  *jsonschema.Schema
+	refs    []*jsonschema.Schema // every reference made, to be named at the end
+	guarded bool                 // it is within guarded fields; see apart
 	// addressable is in which places the definition was read; see reread.
 	addressable bool
 }
@@ -80,7 +80,7 @@ func (w *Walker) pass(d direction) *pass {
 	return &pass{
 		w: w, dir: d, limits: d == decoding, inline: true,
 		defs: map[string]*definition{}, places: map[*jsonschema.Schema]place{},
-		again: map[string]bool{},
+		again: map[string]bool{}, small: map[string]bool{},
 	}
 }
 
@@ -136,19 +136,42 @@ func (p *pass) add(found Problem) {
 func (p *pass) local(obj types.Object) bool   { return p.w.src != nil && p.w.src.Local(obj.Pkg()) }
 func (p *pass) foreign(obj types.Object) bool { return p.w.src != nil && !p.w.src.Local(obj.Pkg()) }
 
-// key identifies a type among the definitions; types without a name have none.
+// key identifies a type among the definitions, and "" is a type without one. Within guarded fields
+// a type has another definition.
 func (p *pass) key(t types.Type) string {
-	if n, ok := t.(*types.Named); ok {
-		return p.w.seen.key(n)
+	n, ok := t.(*types.Named)
+	switch {
+	case !ok || p.guards == 1 && !p.apart(n):
+		return ""
+	case p.guards > 0:
+		return p.w.seen.key(n) + " guarded"
 	}
-	return ""
+	return p.w.seen.key(n)
+}
+
+// Callers below the rule of a field get the schema of a type without the field. So guarded fields
+// decide neither which other types have definitions, nor the names of these: the types within
+// guarded fields have definitions of their own, and each type decides for itself.
+
+// apart reports whether a type has a definition within a guarded field: a type that is large or
+// refers to itself, apart from its guarded fields. Within two guarded fields each type has one.
+func (p *pass) apart(n *types.Named) bool {
+	key := p.w.seen.key(n)
+	if _, known := p.small[key]; !known {
+		q := p.w.pass(p.dir) // its problems are dropped
+		q.omits, q.bare = p.omits, true
+		q.build(n, rootPlace(n))
+		p.small[key] = q.size <= guardedLimit && len(q.defs) == 0
+	}
+	return !p.small[key]
 }
 
 // define opens the definition of a named type; its schema is filled afterwards.
 func (p *pass) define(t types.Type, s *jsonschema.Schema, at place) {
 	if key := p.key(t); key != "" {
 		p.defs[key] = &definition{key: key, typ: t, schema: s, addressable: at.addressable,
-			open: true, guards: p.guards, guarded: true, size: p.size}
+			guarded: p.guards > 0}
+		p.guards = min(p.guards, 1)
 	}
 }
 
@@ -158,13 +181,8 @@ func (p *pass) refTo(t types.Type) *jsonschema.Schema {
 	if d == nil {
 		return nil
 	}
-	if p.inline && !d.open && d.guarded {
-		p.size += d.size
-		return new(*d.schema)
-	}
 	s := &jsonschema.Schema{Ref: "#/$defs/" + d.key}
 	d.refs = append(d.refs, s)
-	d.guarded = d.guarded && p.guards > d.guards
 	return s
 }
 
@@ -181,7 +199,7 @@ func (p *pass) schema(t types.Type, at place) *jsonschema.Schema {
 // used for values that are not, as the elements of a map.
 func (p *pass) reread(t types.Type, at place) {
 	d := p.defs[p.key(types.Unalias(t))]
-	if p.dir != encoding || at.addressable || !d.addressable || p.again[d.key] {
+	if p.bare || p.dir != encoding || at.addressable || !d.addressable || p.again[d.key] {
 		return
 	}
 	p.again[d.key] = true
@@ -211,7 +229,9 @@ func repeats(t types.Type) bool {
 // build makes the schema of a type that has no definition yet.
 func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 	t = types.Unalias(t)
-	p.size++
+	if p.guards == 0 {
+		p.size++
+	}
 	if p.size > inlineLimit && p.inline {
 		return &jsonschema.Schema{} // attempt walks again, with definitions
 	}
@@ -225,6 +245,7 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 		}
 		return &jsonschema.Schema{}
 	}
+	guards := p.guards
 	p.depth++
 	defer func() { p.depth-- }()
 
@@ -259,6 +280,7 @@ func (p *pass) build(t types.Type, at place) *jsonschema.Schema {
 			p.w.meet(n)
 		}
 		s = p.kind(t, at)
+		p.guards = guards // define has changed it
 	}
 	if s.Description == "" && (!done || s.Ref == "") && isNamed && !wellKnown(n) {
 		s.Description = p.typeDoc(t)
@@ -283,8 +305,7 @@ func (p *pass) within(t types.Type, at place) place {
 // close ends the walk of a type: a definition that nothing refers to is inlined.
 func (p *pass) close(t types.Type, s *jsonschema.Schema) *jsonschema.Schema {
 	if d := p.defs[p.key(t)]; d != nil && d.schema == s {
-		d.open, d.size = false, p.size-d.size
-		if p.inline && len(d.refs) == 0 {
+		if p.inline && !d.guarded && len(d.refs) == 0 {
 			delete(p.defs, d.key)
 			return s
 		}

@@ -27,6 +27,10 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 		}
 		return
 	}
+	name := p.w.guard(f.v, f.decl)
+	if name != "" && p.bare {
+		return
+	}
 	tag := p.readTag(f.tag)
 	if tag.mistaken != "" && (p.limits || !p.foreign(f.v)) {
 		p.bad(at, "write "+tag.mistaken+"; write a description in the field's comment, or after "+
@@ -43,7 +47,6 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	}
 	absent := p.pointee(f.typ) != nil || Optional(f.typ) != nil
 	p.optional(&f, &tag, at)
-	name := p.w.guard(f.v, f.decl)
 	if name != "" {
 		p.guards++
 	}
