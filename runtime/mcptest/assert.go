@@ -159,7 +159,7 @@ const concealVersion = "2025-11-25"
 // With the name of a field that has a rule, as in "example.com/directory.Person.Salary", it checks
 // that no schema of the principal has the properties that only callers with the field are listed,
 // and that a call with such an argument gets the bytes of a call with an unknown one. No call
-// reaches a handler.
+// reaches a handler: a tool is not called if a lenient decoder could accept each call.
 func AssertConcealed(t testing.TB, server *runtime.Server, principal access.Principal,
 	tool string) {
 	t.Helper()

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/decode"
 )
 
 // concealsField is [AssertConcealed] for a field.
@@ -55,9 +58,7 @@ func sameAsUnknown(t testing.TB, over map[string]func(string) string, tool, argu
 	if schemas.misfit == "" {
 		return // a lenient tool would reach its handler
 	}
-	// The problems of the arguments are in the order of names.
-	begin := len(argument) / 2
-	unknown := argument[:begin] + unknownName(argument[begin:])
+	unknown := likeUnknown(argument, schemas.arguments)
 	for _, carrier := range slices.Sorted(maps.Keys(over)) {
 		for _, value := range []string{`1`, `null`, `"mcptest"`, `{"mcptest":[]}`} {
 			call := func(name string) string {
@@ -75,11 +76,33 @@ func sameAsUnknown(t testing.TB, over map[string]func(string) string, tool, argu
 	}
 }
 
+// likeUnknown returns another name of the same length that gets the error of the argument, if that
+// does not exist: in the same place, since problems are in the order of names, and with the same
+// suggestion.
+func likeUnknown(argument string, known []string) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	message := decode.UnknownPropertyMessage(argument, slices.Values(known))
+	for i := len(argument) - 1; i >= 0; i-- {
+		for _, letter := range letters {
+			name := argument[:i] + string(letter) + argument[i+1:]
+			between := func(other string) bool {
+				return min(name, argument) <= other && other <= max(name, argument)
+			}
+			if name != argument && utf8.ValidString(name) && !slices.ContainsFunc(known, between) &&
+				decode.UnknownPropertyMessage(name, slices.Values(known)) == message {
+				return name
+			}
+		}
+	}
+	return unknownName(argument)
+}
+
 // toolSchemas are the schemas of a listed tool.
 type toolSchemas struct {
 	properties map[string]bool // JSON Pointers from the tool to all properties
-	// misfit is a member of arguments that no decoder accepts, with a comma before it; a space if the
-	// arguments lack a required one, and empty if neither is known.
+	arguments  []string        // the names of the arguments
+	// misfit is a member of arguments that no decoder accepts, with a comma before it. It is a space
+	// if the call lacks a required argument, and empty if neither is known.
 	misfit string
 }
 
@@ -96,20 +119,45 @@ func schemasOf(t testing.TB, server *runtime.Server, p access.Principal) map[str
 		s.add("/outputSchema", tool.OutputSchema)
 		input, _ := tool.InputSchema.(map[string]any)
 		properties, _ := input["properties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			property, _ := properties[name].(map[string]any)
-			switch property["type"] {
-			case "string", "integer", "number", "boolean":
+		s.arguments = slices.Sorted(maps.Keys(properties))
+		for _, name := range s.arguments {
+			if value := misfit(properties[name], input["$defs"], 0); value != "" {
 				text, _ := json.Marshal(name)
-				s.misfit = `,` + string(text) + `:{"mcptest":1}`
+				s.misfit = `,` + string(text) + `:` + value
 			}
 		}
-		if required, _ := input["required"].([]any); len(required) > 0 {
+		if required, _ := input["required"].([]any); len(required) > 0 && s.misfit == "" {
 			s.misfit = " "
 		}
 		all[tool.Name] = s
 	}
 	return all
+}
+
+// misfit returns a value that no decoder accepts, also of lenient arguments, or "".
+func misfit(of, defs any, depth int) string {
+	schema, _ := of.(map[string]any)
+	ref, refers := schema["$ref"].(string)
+	alternatives, _ := schema["anyOf"].([]any)
+	switch all, _ := defs.(map[string]any); {
+	case depth > 9:
+		return ""
+	case refers:
+		return misfit(all[strings.TrimPrefix(ref, "#/$defs/")], defs, depth+1)
+	case len(alternatives) == 2 && reflect.DeepEqual(alternatives[1], map[string]any{"type": "null"}):
+		return misfit(alternatives[0], defs, depth+1)
+	}
+	switch schema["type"] {
+	case "string", "integer", "number", "boolean":
+		return `{"mcptest":1}`
+	case "object":
+		return `1`
+	case "array":
+		if item := misfit(schema["items"], defs, depth+1); item != "" {
+			return `[` + item + `]`
+		}
+	}
+	return ""
 }
 
 // add adds the properties in a schema, or in a part of one.

@@ -2,7 +2,10 @@ package mcptest_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,26 +18,44 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/toolset"
 )
 
-// postOffice has a tool with a guarded argument and result, or with further properties. Without
-// guard, its decoder accepts the argument from every caller.
-func postOffice(t *testing.T, source identity.Source, properties string, names []string, guard,
-	lenient bool) (s *runtime.Server, ran *atomic.Bool) {
+// parcel is what the tool of a post office takes beside the guarded argument postage.
+type parcel struct {
+	properties string   // of the input schema, each with a comma before it
+	required   []string // the first of names
+	names      []string
+	read       func(r *decode.Reader) // a value of one of names
+	lenient    bool
+}
+
+// postOffice has a tool with a guarded argument and result. Without guard, its decoder accepts the
+// argument from every caller.
+func postOffice(t *testing.T, source identity.Source, p parcel,
+	guard bool) (s *runtime.Server, ran *atomic.Bool) {
 	t.Helper()
 	const field = "example.com/post.Letter.Postage"
 	ran = &atomic.Bool{}
 	postage := `"postage":{"type":"integer","x-mcpgen-field":"` + field + `"}`
-	tool := toolset.Tool{Name: "send", Lenient: lenient, Input: `{"type":"object",` +
-		`"additionalProperties":false,"properties":{` + postage + properties + `}}`,
+	required, _ := json.Marshal(p.required)
+	if p.required == nil {
+		required = []byte("[]")
+	}
+	tool := toolset.Tool{Name: "send", Lenient: p.lenient, Input: `{"type":"object",` +
+		`"$defs":{"box":{"type":"object"}},"additionalProperties":false,"required":` +
+		string(required) + `,"properties":{` + postage + p.properties + `}}`,
 		Output: `{"type":"object","properties":{"all":{"type":"array","items":{"type":"object",` +
 			`"properties":{` + postage + `}}}}}`,
 		Handle: func(_ context.Context, r *decode.Reader) (any, error) {
-			o := r.Object(0, append([]string{"postage"}, names...)...)
+			o := r.Object(len(p.required), append(slices.Clone(p.names), "postage")...)
 			if guard {
-				o.Guard(0, field)
+				o.Guard(len(p.names), field)
 			}
 			for o.Next() {
-				var n int
-				decode.Int(r, &n, 0, 9)
+				if o.Property == len(p.names) {
+					var n int
+					decode.Int(r, &n, 0, 9)
+				} else {
+					p.read(r)
+				}
 			}
 			err := r.Finish()
 			ran.Store(ran.Load() || err == nil)
@@ -52,36 +73,81 @@ func postOffice(t *testing.T, source identity.Source, properties string, names [
 	return s, ran
 }
 
+// parcels are the arguments of a tool, by their kind.
+var parcels = func() map[string]parcel {
+	scalar := func(r *decode.Reader) { decode.Int(r, new(int), 0, 9) }
+	null := func(r *decode.Reader) {
+		if !r.Null() {
+			scalar(r)
+		}
+	}
+	list := func(r *decode.Reader) {
+		decode.Slice(r, new([]int), func(r *decode.Reader, v *int) { decode.Int(r, v, 0, 9) })
+	}
+	object := func(r *decode.Reader) {
+		for o := r.Object(0); o.Next(); {
+		}
+	}
+	const number = `{"type":"integer"}`
+	const numbers = `{"type":"array","items":` + number + `}`
+	const box = `{"$ref":"#/$defs/box"}`
+	one := func(schema string, read func(*decode.Reader)) parcel {
+		return parcel{`,"weight":` + schema, nil, []string{"weight"}, read, false}
+	}
+	must := func(p parcel) parcel { p.required = p.names; return p }
+	named := func(name string) parcel {
+		return parcel{`,"` + name + `":` + number, nil, []string{name}, scalar, false}
+	}
+	return map[string]parcel{
+		"scalar": one(number, scalar), "required scalar": must(one(number, scalar)),
+		"list": one(numbers, list), "required list": must(one(numbers, list)),
+		"object": one(`{"type":"object"}`, object), "required object": must(one(box, object)),
+		"nullable":          one(`{"anyOf":[`+number+`,{"type":"null"}]}`, null),
+		"similar name":      named("postages"),
+		"neighboring names": must(named("postal")),
+	}
+}()
+
 func TestFieldsAreConcealed(t *testing.T) {
 	const field = "example.com/post.Letter.Postage"
-	weight := `,"weight":{"type":"integer"}`
+	for name, p := range parcels {
+		for _, guard := range []bool{true, false} {
+			for _, lenient := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s guarded=%t lenient=%t", name, guard, lenient), func(t *testing.T) {
+					p.lenient = lenient
+					s, ran := postOffice(t, mcptest.Identities{}, p, guard)
+					f := run(t, func(f testing.TB) { mcptest.AssertConcealed(f, s, guest, field) })
+					if (f.text == "") != (guard || lenient) { // lenient arguments lose the hidden one first
+						t.Error(f.text)
+					}
+					for _, want := range []string{"over HTTP", "over a pipe", "postage"} {
+						if !guard && !lenient && !strings.Contains(f.text, want) {
+							t.Errorf("no %q in %s", want, f.text)
+						}
+					}
+					if ran.Load() {
+						t.Error("a call has reached the handler")
+					}
+				})
+			}
+		}
+	}
 	for name, test := range map[string]struct {
-		caller         access.Principal
-		properties     string
-		names          []string
-		guard, lenient bool
-		want           []string // nothing if the field is concealed
+		caller access.Principal
+		p      parcel
+		want   string // nothing if the field is concealed
 	}{
-		"hidden":               {guest, weight, []string{"weight"}, true, false, nil},
-		"without a scope":      {clerk, weight, []string{"weight"}, true, false, nil},
-		"anonymous":            {access.Principal{}, weight, []string{"weight"}, true, false, nil},
-		"lenient arguments":    {guest, weight, []string{"weight"}, true, true, nil},
-		"a required argument":  {guest, `},"required":["weight"],"$defs":{"a":{}`, nil, true, false, nil},
-		"no way to be refused": {guest, ``, nil, true, true, nil},
-		"a decoder without it": {guest, weight, []string{"weight"}, false, false, []string{"over HTTP", "over a pipe", "postage"}},
+		"without a scope":      {clerk, parcels["scalar"], ""},
+		"anonymous":            {access.Principal{}, parcels["scalar"], ""},
+		"no way to be refused": {guest, parcel{lenient: true}, ""},
 		"a caller who may": {access.Principal{Subject: "p", Roles: []string{"Clerk"},
-			Scopes: []string{"post"}}, weight, nil, true, false, []string{`holds for "p"`}},
+			Scopes: []string{"post"}}, parcels["scalar"], `holds for "p"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, ran := postOffice(t, mcptest.Identities{}, test.properties, test.names, test.guard, test.lenient)
+			s, ran := postOffice(t, mcptest.Identities{}, test.p, true)
 			f := run(t, func(f testing.TB) { mcptest.AssertConcealed(f, s, test.caller, field) })
-			if (f.text == "") != (len(test.want) == 0) {
+			if (f.text == "") != (test.want == "") || !strings.Contains(f.text, test.want) {
 				t.Error(f.text)
-			}
-			for _, want := range test.want {
-				if !strings.Contains(f.text, want) {
-					t.Errorf("no %q in %s", want, f.text)
-				}
 			}
 			if ran.Load() {
 				t.Error("a call has reached the handler")
