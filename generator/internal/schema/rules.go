@@ -15,8 +15,9 @@ var Rules = []Rule{
 			"properties, its definition in place", true, true},
 	{"inlined",
 		"the Reflector puts every named struct, slice and map into $defs and some clients trip over " +
-			"$ref; only cycles stay references, types of a document that would outgrow inlineLimit, and " +
-			"within guarded fields types above guardedLimit or within a second such field", true, true},
+			"$ref. Only cycles stay references, and types of a document that would outgrow inlineLimit. " +
+			"Within a guarded field, types above guardedLimit stay too, and all types within a second " +
+			"one", true, true},
 	{"unique-names",
 		"the Reflector keys definitions by the bare type name, so that equal names of two packages " +
 			"merge, and generic names contain a slash; every type has a definition of its own with a " +
