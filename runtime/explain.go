@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,10 +54,18 @@ func (s *Server) explain(view principal.View, k access.Kind, name string) access
 		tool := s.explain(view, access.Tools, rule.Tool)
 		off, allowed = tool.Off, allowed && tool.Allowed
 	}
-	return access.Explanation{
+	e := access.Explanation{
 		Kind: k, Name: name, Off: off, Allowed: allowed && !off,
 		Listed:  s.policy.Listed(view.Principal, k).Contains(name) && !view.Refused,
 		Missing: d.Missing(), Verdicts: table.Explain(view.Principal, name)}
+	if k == access.Fields {
+		for _, tool := range slices.Sorted(maps.Keys(s.tools)) {
+			for _, place := range s.tools[tool].Places(name) {
+				e.Places = append(e.Places, tool+" "+place)
+			}
+		}
+	}
+	return e
 }
 
 // Doctor reports for each known identity what it sees, and why not the rest. It is for operators.

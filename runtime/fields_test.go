@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -193,6 +194,12 @@ func TestFieldsAreExplained(t *testing.T) {
 			if e.Allowed != want || e.Listed != want || (e.Missing == "") != want ||
 				e.Kind != access.Fields {
 				t.Errorf("%s: %+v", p.Subject, e)
+			}
+			places := []string{"get /outputSchema/$defs/Worker/properties/salary",
+				"get /outputSchema/properties/salary", "hire /inputSchema/properties/salary"}
+			slices.Sort(e.Places)
+			if !slices.Equal(e.Places, places) || !strings.Contains(e.String(), "in "+places[2]) {
+				t.Errorf("the field is in %q", e.Places)
 			}
 		}
 		if e := s.ExplainOf(t.Context(), mona, access.Fields, "unknown"); e.Allowed || e.Listed {

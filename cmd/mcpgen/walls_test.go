@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 	"runtime/identity/oidc": {"internal/loader", "runtime/access", "runtime/decode",
 		"runtime/identity", "runtime/internal/credential", "runtime/redact"},
 	"runtime/toolclient": {},
-	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/identity",
+	"runtime/mcptest": {"internal/memnet", "runtime", "runtime/access", "runtime/decode", "runtime/identity",
 		"runtime/toolset"},
 	"runtime/redact": {"internal/escape"},
 	"runtime/sandbox": {"runtime/internal/invoke", "runtime/internal/notify",

@@ -23,6 +23,10 @@ type Explanation struct {
 	// Host is why the host's permissions are not known, if they are needed, or why the caller is
 	// not admitted at all.
 	Host string
+	// Places are those of a field in the schemas of tools: a tool and a JSON Pointer from it, as in
+	// "create /inputSchema/properties/salary". A pointer into a result without a schema in lists
+	// begins with /result.
+	Places []string
 }
 
 // String returns the explanation, one line for each verdict.
@@ -40,6 +44,9 @@ func (e Explanation) String() string {
 	}
 	if e.Host != "" {
 		text += "  " + e.Host + "\n"
+	}
+	for _, place := range e.Places {
+		text += "  in " + place + "\n"
 	}
 	return text
 }

@@ -247,9 +247,11 @@ func TestConcealedToolIsMarked(t *testing.T) {
 		tool   string
 		want   []string // in the failure; none for success
 	}{
-		"hidden":                       {mcptest.Identities{}, guest, "file", nil},
-		"hidden, anonymous":            {mcptest.Identities{}, access.Principal{}, "wait", nil},
-		"of no such name":              {mcptest.Identities{}, guest, "x", nil},
+		"hidden":            {mcptest.Identities{}, guest, "file", nil},
+		"hidden, anonymous": {mcptest.Identities{}, access.Principal{}, "wait", nil},
+		"of no such name":   {mcptest.Identities{}, guest, "x", []string{"the name x"}},
+		"of no such field": {mcptest.Identities{}, guest, "example.com/office.Letter.Weight",
+			[]string{"no field with a rule"}},
 		"over a pipe alone":            {nil, guest, "file", nil},
 		"usable":                       {mcptest.Identities{}, clerk, "file", []string{"file is listed"}},
 		"challenged":                   {mcptest.Identities{}, guest, "post", []string{"post is listed"}},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
+	"github.com/mcpgen/mcpgen/runtime/boundary"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/identity"
 	"github.com/mcpgen/mcpgen/runtime/mcptest"
@@ -25,6 +26,13 @@ type parcel struct {
 	names      []string
 	read       func(r *decode.Reader) // a value of one of names
 	lenient    bool
+}
+
+// agents are boundaries in which the client "agent" counts as a Guest.
+type agents struct{}
+
+func (agents) Boundary(_ context.Context, p boundary.Party) (boundary.Boundary, bool, error) {
+	return boundary.Boundary{Roles: []string{"Guest"}, Items: []string{"*"}}, p.Client == "agent", nil
 }
 
 // postOffice has a tool with a guarded argument and result. Without guard, its decoder accepts the
@@ -62,6 +70,7 @@ func postOffice(t *testing.T, source identity.Source, p parcel,
 			return struct{}{}, err
 		}}
 	s, err := runtime.New(runtime.Options{Identity: source, Anonymous: true,
+		Access: runtime.AccessOptions{Boundaries: agents{}, BoundariesOptional: true},
 		Logger: slog.New(slog.DiscardHandler)}, toolset.NewToolset(toolset.Generated{
 		Package: "example.com/post", Server: toolset.ServerInfo{Name: "post"},
 		Tools: []toolset.Tool{tool}, Table: access.Table{Roles: [][]string{{"Guest", "Clerk"}},
@@ -140,6 +149,8 @@ func TestFieldsAreConcealed(t *testing.T) {
 		"without a scope":      {clerk, parcels["scalar"], ""},
 		"anonymous":            {access.Principal{}, parcels["scalar"], ""},
 		"no way to be refused": {guest, parcel{lenient: true}, ""},
+		"an agent of a caller who may": {access.Principal{Subject: "p", Client: "agent",
+			Roles: []string{"Clerk"}, Scopes: []string{"post"}}, parcels["scalar"], ""},
 		"a caller who may": {access.Principal{Subject: "p", Roles: []string{"Clerk"},
 			Scopes: []string{"post"}}, parcels["scalar"], `holds for "p"`},
 	} {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,6 +85,31 @@ func (t *Tool) bindFields(schemas Schemas) error {
 	errs = append(errs, errorIf(len(t.Fields) > 0 && (t.SDK || t.Returns > toolset.JSON),
 		"its result has guarded fields, and the handler makes the result itself: run go generate"))
 	return errors.Join(errs...)
+}
+
+// Places returns the places of a guarded field in the schemas of the tool: JSON Pointers that begin
+// with /inputSchema, /outputSchema, or with /result if lists have no schema of the result.
+func (t *Tool) Places(field string) []string {
+	result := "/outputSchema"
+	if t.Output == "" {
+		result = "/result"
+	}
+	return append(placesOf(field, "/inputSchema", decode.Value(t.Input)),
+		placesOf(field, result, decode.Value(cmp.Or(t.Output, t.Guarded)))...)
+}
+
+func placesOf(field, at string, schema decode.Value) (all []string) {
+	if f := schema.Member(discovery.FieldKeyword); f != nil && string(f.Text()) == field {
+		all = append(all, at)
+	}
+	for i, item := range schema.Items() {
+		all = append(all, placesOf(field, at+"/"+strconv.Itoa(i), item)...)
+	}
+	for name, part := range schema.Members() {
+		step := strings.ReplaceAll(strings.ReplaceAll(string(name), "~", "~0"), "/", "~1")
+		all = append(all, placesOf(field, at+"/"+step, part)...)
+	}
+	return all
 }
 
 // Cut returns the output of the tool as any version has it, which is JSON, without hidden fields.
