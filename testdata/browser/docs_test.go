@@ -84,6 +84,14 @@ func TestDocumentationIsSearchedAndFiltered(t *testing.T) {
 	b.tab("#search")
 	b.keys("ONBOARD person")
 	hold("create", "get_by_id", "update")
+	heads := func(want ...string) {
+		t.Helper()
+		got := b.shown("table:has(tr[data-section]) thead th:first-child")
+		if !slices.Equal(got, want) {
+			t.Errorf("the heads of the matrix are %q, want %q", got, want)
+		}
+	}
+	heads("tool")
 	b.tab("#caller")
 	b.keys("Member")
 	hold("create", "get_by_id")
@@ -93,6 +101,7 @@ func TestDocumentationIsSearchedAndFiltered(t *testing.T) {
 	b.keys(kb.Home)
 	b.keys(kb.ArrowDown) // anonymous
 	hold()
+	heads()
 	eval[bool](b,
 		`(s => { s.value = ""; return s.dispatchEvent(new Event("input", {bubbles: true})); })(document.querySelector("#search"))`)
 	if got := b.shown("section h3 code"); !slices.Contains(got, "get_public_info") ||

@@ -20,6 +20,9 @@ function narrow(event) {
 	for (const row of rows) {
 		row.hidden = !mayUse(row) || !found.has(row.dataset.section);
 	}
+	for (const table of new Set(rows.map(row => row.closest("table")))) {
+		table.hidden = !table.querySelector("tr[data-section]:not([hidden])");
+	}
 	document.querySelector("#count").textContent = found.size + " of " + sections.length;
 }
 search.form.addEventListener("input", narrow);
