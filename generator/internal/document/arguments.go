@@ -12,7 +12,7 @@ import (
 )
 
 // writeArguments writes the table of a tool's arguments.
-func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
+func writeArguments(b *strings.Builder, s *jsonschema.Schema, fields map[string]string) {
 	b.WriteString("\n| argument | type | required | description |\n|---|---|---|---|\n")
 	each(s, func(name string, required bool, p *jsonschema.Schema) {
 		description := p.Description
@@ -23,16 +23,16 @@ func writeArguments(b *strings.Builder, s *jsonschema.Schema) {
 		if header, ok := p.Extras["x-mcp-header"].(string); ok {
 			description = strings.TrimSpace(description + " Header: " + code("Mcp-Param-"+header) + ".")
 		}
-		description = guardedWords(description, p)
+		description = guardedWords(description, p, fields)
 		fmt.Fprintf(b, "| %s | %s | %s |%s |\n", cell(code(name)), cell(typeWords(p)),
 			map[bool]string{true: "yes", false: "no"}[required], pad(cell(prose(oneLine(description)))))
 	})
 }
 
 // guardedWords adds to the description of a property that it has a rule of its own.
-func guardedWords(description string, p *jsonschema.Schema) string {
+func guardedWords(description string, p *jsonschema.Schema, fields map[string]string) string {
 	if name, ok := p.Extras[model.GuardKey].(string); ok {
-		description += " Only for callers with the field " + code(name) + "."
+		description += " Only for callers with the field " + code(fields[name]) + "."
 	}
 	return strings.TrimSpace(description)
 }

@@ -80,7 +80,7 @@ func writeMatrix(b *strings.Builder, s model.Service, kind string) {
 	}
 	b.WriteString("\n" + rule + "\n")
 	for _, row := range m.rows {
-		fmt.Fprintf(b, "| %s |", cell(code(row.tool)))
+		fmt.Fprintf(b, "| %s |", cell(code(row.name)))
 		for _, may := range row.may {
 			b.WriteString(map[bool]string{true: " ✓ |", false: " |"}[may])
 		}
@@ -127,18 +127,20 @@ func codes(texts []string) []string {
 // entry is what the documents say of a tool, prompt, resource or field.
 type entry struct {
 	model.Served
-	facts words    // the access rule first
-	file  string   // where the schema of the arguments is, in words
-	table bool     // the arguments have one
-	notes []string // after it
+	name   string            // of the heading
+	fields map[string]string // of fieldNames
+	facts  words             // the access rule first
+	file   string            // where the schema of the arguments is, in words
+	table  bool              // the arguments have one
+	notes  []string          // after it
 }
 
 // entriesOf describes what a service serves.
 func entriesOf(s model.Service) (list []entry) {
 	prompts, resources, order := s.Prompts, s.Resources, s.Roles.Order()
-	stated := statesFacts(s)
+	stated, names := statesFacts(s), fieldNames(s)
 	for _, t := range s.Served() {
-		e := entry{Served: t}
+		e := entry{Served: t, name: t.ID, fields: names}
 		var r model.Resource
 		var arguments []model.Argument
 		takes, per := true, ""
@@ -153,7 +155,11 @@ func entriesOf(s model.Service) (list []entry) {
 		}
 		e.facts.add(true, "Access: "+accessWords(*t.Tool, nil))
 		e.facts.add(r.MIMEType != "", "Content: "+code(r.MIMEType)+".")
-		fields := slices.Sorted(slices.Values(slices.Concat(t.Input.Fields, t.Output.Fields)))
+		var fields []string
+		for _, f := range slices.Concat(t.Input.Fields, t.Output.Fields) {
+			fields = append(fields, names[f])
+		}
+		slices.Sort(fields)
 		for _, v := range t.Ruled() {
 			base := t.Access.MinRole // needed as well, unless the value's roles imply them
 			if order.Implies(order.Resolve(v.Access.MinRole), order.Resolve(base)) {
@@ -210,7 +216,8 @@ func entriesOf(s model.Service) (list []entry) {
 		if len(f.Tools) == 0 {
 			continue // no caller has the field
 		}
-		e := entry{Served: model.Served{Tool: &model.Tool{}, Kind: "field", ID: f.Name}}
+		e := entry{Served: model.Served{Tool: &model.Tool{}, Kind: "field", ID: f.Name},
+			name: names[f.Name]}
 		e.facts.add(true, "Access: "+accessWords(model.Tool{Access: f.Access}, nil)+
 			" The rule of the tool holds too.")
 		e.facts.list("Tools: %s.", codes(f.Tools))
@@ -262,7 +269,7 @@ func (e *entry) limits() {
 
 // write writes the section of MCP.md.
 func (e entry) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### `%s`\n", e.ID)
+	fmt.Fprintf(b, "\n### `%s`\n", e.name)
 	if e.Title != "" {
 		fmt.Fprintf(b, "\n**%s**\n", prose(e.Title))
 	}
@@ -274,7 +281,7 @@ func (e entry) write(b *strings.Builder) {
 		fmt.Fprintf(b, "\n%s\n", e.file)
 	}
 	if e.table {
-		writeArguments(b, e.Input.Schema)
+		writeArguments(b, e.Input.Schema, e.fields)
 	}
 	for _, note := range e.notes {
 		fmt.Fprintf(b, "\n%s\n", note)

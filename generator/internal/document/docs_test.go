@@ -99,7 +99,7 @@ func TestAnAuthorsTextIsNoMarkup(t *testing.T) {
 	field := &jsonschema.Schema{Type: "string", Description: "text\n\n\t<img src=x>\n    <b>"}
 	object := &jsonschema.Schema{Properties: jsonschema.NewProperties()}
 	object.Properties.Set("f", field)
-	writeArguments(&b, object)
+	writeArguments(&b, object, nil)
 	if got := b.String(); !strings.Contains(got, `text \<img src=x> \<b> |`) {
 		t.Errorf("got %s", got)
 	}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,6 +25,7 @@ type matrixRow struct {
 	kind string     // "tool", "prompt", "resource" or "field"
 	id   string     // the name of the tool, prompt or field, or the URI of the resource
 	tool string     // its name, or the URI; a value with a rule has its argument and itself behind it
+	name string     // the same for people; see fieldNames
 	may  []bool     // by caller, as far as roles decide
 	also words      // what the caller needs besides, in words; code in backquotes
 	sets [][]string // of several roles that open it together; see [roleorder.Order.Together]
@@ -92,8 +94,10 @@ func matrixWithin(s model.Service, client *Client) matrix {
 			}
 		}
 	}
+	names := fieldNames(s)
 	for _, f := range s.Fields {
-		if row := m.field(s, f); row.may != nil && m.shows(row) {
+		row := m.field(s, f)
+		if row.name = names[f.Name]; row.may != nil && m.shows(row) {
 			m.rows = append(m.rows, row)
 		}
 	}
@@ -121,6 +125,21 @@ func (m matrix) field(s model.Service, f model.Field) matrixRow {
 			return m.lets(tool.Access, c) && m.letsSomeValue(tool, c)
 		})
 	})
+}
+
+// fieldNames returns the names of fields that people read: the last element of the import path is
+// in place of the whole, unless two fields have the same name then.
+func fieldNames(s model.Service) map[string]string {
+	names, times := map[string]string{}, map[string]int{}
+	for _, f := range s.Fields {
+		times[path.Base(f.Name)]++
+	}
+	for _, f := range s.Fields {
+		if names[f.Name] = f.Name; times[path.Base(f.Name)] == 1 {
+			names[f.Name] = path.Base(f.Name)
+		}
+	}
+	return names
 }
 
 // caller is a kind of caller: an anonymous one, or one with the rights of roles.
@@ -183,7 +202,7 @@ func (m matrix) column(caller string, lowest bool) int {
 // value.
 func (m matrix) row(of model.Served, suffix string, a model.Access, values []model.Value,
 	may func(c caller) bool) matrixRow {
-	row := matrixRow{kind: of.Kind, id: of.ID, tool: of.ID + suffix}
+	row := matrixRow{kind: of.Kind, id: of.ID, tool: of.ID + suffix, name: of.ID + suffix}
 	for column := range m.callers {
 		row.may = append(row.may, may(m.caller(column)))
 	}
@@ -257,7 +276,7 @@ func Matrix(services []model.Service, client *Client) string {
 				}
 				fmt.Fprintln(w)
 			}
-			cells := words{row.tool}
+			cells := words{row.name}
 			for _, may := range row.may {
 				cells = append(cells, map[bool]string{true: "yes", false: "-"}[may])
 			}

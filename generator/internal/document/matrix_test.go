@@ -2,6 +2,7 @@ package document
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -228,7 +229,7 @@ func TestFieldsOfNestedArgumentsAreReportedOnce(t *testing.T) {
 		"tree":{"$ref":"#/$defs/Node"},"other":{"$ref":"#/$defs/Node"}
 	},"$defs":{"Node":{"type":"object","properties":{"left":{"$ref":"#/$defs/Node"}}}}}`
 	var b strings.Builder
-	writeArguments(&b, schemaOf(schema))
+	writeArguments(&b, schemaOf(schema), nil)
 	want := `
 | argument | type | required | description |
 |---|---|---|---|
@@ -306,5 +307,22 @@ func TestAlternativesOfScopesAreWrittenAsKeys(t *testing.T) {
 		if got := scopes(alternatives); got != want {
 			t.Errorf("%q: %s, want %s", alternatives, got, want)
 		}
+	}
+}
+
+// A field has the name of its package for people, unless the names of two fields are equal then.
+func TestFieldsHaveShortNamesThatDiffer(t *testing.T) {
+	want := map[string]string{
+		"example.com/a/people.Person.Salary": "example.com/a/people.Person.Salary",
+		"example.com/b/people.Person.Salary": "example.com/b/people.Person.Salary",
+		"example.com/b/people.Person.Notes":  "people.Person.Notes",
+		"main.Person.Notes":                  "main.Person.Notes",
+	}
+	var s model.Service
+	for name := range want {
+		s.Fields = append(s.Fields, model.Field{Name: name})
+	}
+	if got := fieldNames(s); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -158,7 +158,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 		}
 		t := &p.Tables[len(p.Tables)-1]
 		r := pageRow{
-			Section: id(row.kind, row.id), Callers: string(who), Name: row.tool, May: row.may,
+			Section: id(row.kind, row.id), Callers: string(who), Name: row.name, May: row.may,
 			Also: spans(strings.Join(row.needs(), ", ")), Proven: row.proven,
 		}
 		t.Also, t.Proven = t.Also || len(r.Also) > 0, t.Proven || r.Proven != ""
@@ -169,7 +169,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 	}
 	for _, e := range entriesOf(s) {
 		one := pageSection{
-			ID: id(e.Kind, e.ID), Kind: e.Kind, Name: e.ID, Title: e.Title,
+			ID: id(e.Kind, e.ID), Kind: e.Kind, Name: e.name, Title: e.Title,
 			Description: strings.TrimSpace(e.Description),
 		}
 		one.Callers = callers[one.ID]
@@ -182,7 +182,7 @@ func pageServiceOf(s model.Service, prefix string, all []string,
 			each(e.Input.Schema, func(name string, required bool, of *jsonschema.Schema) {
 				a := pageArgument{
 					Name: name, Type: spans(typeWords(of)), Required: required,
-					Description: guardedWords(of.Description, of),
+					Description: guardedWords(of.Description, of, e.fields),
 				}
 				if of.Default != nil {
 					a.Default = spans(value(of.Default))
