@@ -675,8 +675,9 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 			"arguments of a prompt or a resource. An argument with //mcp:rule, //mcp:allow or an HTTP " +
 			"header cannot have such a rule either.\n\n" +
 			"A caller who does not see an argument cannot send it. So a guarded argument may be absent, " +
-			"which means unchanged: it is a pointer or a toolset.Optional with omitempty, has no default, " +
-			"and is in no group.\n\n" +
+			"which means unchanged: it is a pointer with omitempty or a toolset.Optional with omitzero, " +
+			"has no default, and is in no group. Without omitempty or omitzero, encoding/json writes null " +
+			"for an absent argument, which would empty the stored field.\n\n" +
 			"The code also reports rules without an effect, and texts with the name of the field in " +
 			"backquotes. It reports a package whose tools have a field of another module without a rule, if " +
 			"another package of the server has one.\n\n" +

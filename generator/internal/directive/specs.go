@@ -425,9 +425,9 @@ var specs = []Spec{
 		Purpose: "restricts a struct field, in addition to the access rule of each tool whose " +
 			"arguments or results have its type. For a caller without the rule the field does not " +
 			"exist: schemas and results lack it, and in arguments it is an unknown property. " +
-			"An argument is a pointer or a toolset.Optional with omitempty, so that an absent field " +
-			"stays unchanged. In the package doc, the name of a field of another module comes " +
-			"first: the package name or import path, the type and the field, separated by dots",
+			"An argument is a pointer with omitempty, or a toolset.Optional with omitzero, so that an " +
+			"absent field stays unchanged. In the package doc, the name of a field of another module " +
+			"comes first: the package name or import path, the type and the field, separated by dots",
 		Places: []Place{StructField, PackageDoc}, Form: Qualified, Repeat: true,
 		Keys: append(slices.Clone(access[1:5]),
 			Key{Name: "action", Kind: Label, Purpose: "the action of the host's permission " +

@@ -1,7 +1,9 @@
 package scan_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -78,7 +80,16 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"MCP053: Person.Salary: an argument with a rule of its own has a type that is never absent",
 			"use a pointer", []string{"Salary int", "Salary *int"}},
 		{"optional", in("*int", "int") + change, "MCP053: Person.Salary: an argument",
-			"toolset.Optional", []string{"Salary int", "Salary toolset.Optional[int]"}},
+			"toolset.Optional with omitzero", []string{"Salary int", "Salary toolset.Optional[int]",
+				"omitempty", "omitzero"}},
+		{"optional without omitzero", in("*int", "toolset.Optional[int]") + change,
+			"MCP053: Person.Salary: an argument with a rule of its own is null in JSON if it is absent in Go",
+			"write omitzero", []string{"omitempty", "omitzero"}},
+		{"a required optional", strings.Replace(in("*int", "toolset.Optional[int]"), ",omitempty\"",
+			"\" jsonschema:\"required\"", 1) + change,
+			"MCP053: Person.Salary: an argument with a rule of its own is required",
+			"write omitzero in its json tag, and remove required", []string{
+				"salary\" jsonschema:\"required\"", "salary,omitzero\""}},
 		{"a list", in("*int", "[]int") + change, "MCP053: Person.Salary: an argument",
 			"use a pointer", []string{"Salary []int", "Salary *[]int"}},
 		{"required", in(",omitempty", "") + change, "MCP053: Person.Salary: an argument with a rule " +
@@ -512,6 +523,56 @@ type Person struct {
 				t.Errorf("with the cure: %v", left)
 			}
 		})
+	}
+}
+
+// An argument with a rule of its own that is absent in Go is absent in JSON, and not null: this test
+// encodes it with encoding/json.
+func TestGuardedArgumentsThatAreAbsentInGoAreAbsentInJSON(t *testing.T) {
+	type optional struct { // like toolset.Optional
+		Present bool
+		Value   int
+	}
+	type guarded struct {
+		written string
+		typ     reflect.Type
+	}
+	var sources [2]strings.Builder
+	want := map[string]bool{} // true with a finding
+	sources[0].WriteString("package scratch\n")
+	sources[1].WriteString("//mcp:server required=tags\npackage scratch\n")
+	for _, field := range []guarded{{"*int", reflect.TypeFor[*int]()}, {"**int", reflect.TypeFor[**int]()},
+		{"*[]int", reflect.TypeFor[*[]int]()}, {"toolset.Optional[int]", reflect.TypeFor[optional]()},
+		{"toolset.Optional[*int]", reflect.TypeFor[optional]()}} {
+		for _, tag := range []string{``, `json:"v"`, `json:",omitempty"`, `json:",omitzero"`,
+			`json:"v,omitempty,omitzero"`, `json:"v,string"`, `json:"omitempty"`, `json:"omitzero"`} {
+			of := reflect.StructOf([]reflect.StructField{{Name: "V", Type: field.typ,
+				Tag: reflect.StructTag(tag)}})
+			zero, err := json.Marshal(reflect.Zero(of).Interface())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range sources {
+				name := fmt.Sprintf("%c%d", 'S'+i, len(want))
+				want[name] = string(zero) != "{}"
+				fmt.Fprintf(&sources[i], "\ntype %s struct {\n\t//mcp:field minrole=Manager\n\tV %s `%s`\n}\n\n"+
+					"//mcp:tool minrole=Viewer\nfunc Set%[1]s(ctx context.Context, in %[1]s) error { return nil }\n",
+					name, field.written, tag)
+			}
+		}
+	}
+	_, findings := scan.Services(loadtest.Load(t, []txtar.File{
+		{Name: "a/a.go", Data: []byte(withClause(sources[0].String()))},
+		{Name: "b/b.go", Data: []byte(withClause(sources[1].String()))}}))
+	for name, finding := range want {
+		if found := slices.ContainsFunc(findings, func(d diag.Diagnostic) bool {
+			return d.Code == diag.GuardedField && strings.HasPrefix(d.Message, name+".V: an argument")
+		}); found != finding {
+			t.Errorf("%s: finding: %t", name, found)
+		}
+	}
+	if t.Failed() {
+		t.Log(sources[0].String(), sources[1].String(), findings)
 	}
 }
 

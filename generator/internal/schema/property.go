@@ -45,7 +45,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 	if p.limits {
 		tag.bind(f.edit.Header)
 	}
-	absent := p.pointee(f.typ) != nil || Optional(f.typ) != nil
+	given := f.typ
 	p.optional(&f, &tag, at)
 	if name != "" {
 		p.guards++
@@ -69,7 +69,7 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 			s.Extras = map[string]any{}
 		}
 		s.Extras[model.GuardKey] = name
-		p.unchanged(f, tag, s, absent, required, at)
+		p.unchanged(f, given, tag, s, required, at)
 	}
 	p.places[s] = at
 	if required && !slices.Contains(parent.Required, f.name) {
@@ -80,8 +80,14 @@ func (p *pass) property(parent *jsonschema.Schema, holder types.Type, f field, a
 // unchanged reports a guarded argument that cannot be absent: for a caller who does not see the
 // field, absent means unchanged.
 func (p *pass) unchanged(
-	f field, tag fieldTag, s *jsonschema.Schema, absent, required bool, at place,
+	f field, given types.Type, tag fieldTag, s *jsonschema.Schema, required bool, at place,
 ) {
+	_, _, options := jsonTag(f.tag)
+	omit, omits := "omitempty", !always(options)
+	if Optional(given) != nil { // a struct, which omitempty never omits
+		omit, omits = "omitzero", slices.Contains(options, "omitzero")
+	}
+	absent := omit == "omitzero" || p.pointee(given) != nil
 	has := func(keys ...string) bool {
 		return slices.ContainsFunc(tag.elements, func(e element) bool {
 			return slices.Contains(keys, e.key)
@@ -92,9 +98,12 @@ func (p *pass) unchanged(
 		message, cure string
 	}{
 		{!absent, "an argument with a rule of its own has a type that is never absent",
-			"use a pointer or a toolset.Optional, with omitempty, and keep the old value if it is absent"},
+			"use a pointer with omitempty, or a toolset.Optional with omitzero, and keep the old value " +
+				"if it is absent"},
 		{absent && required, "an argument with a rule of its own is required",
-			"write omitempty in its json tag, and remove required from its jsonschema tag"},
+			"write " + omit + " in its json tag, and remove required from its jsonschema tag"},
+		{absent && !required && !omits, "an argument with a rule of its own is null in JSON if it is " +
+			"absent in Go", "write " + omit + " in its json tag"},
 		{has("default"), "an argument with a rule of its own has a default, which would replace a value " +
 			"that the caller does not see", "remove the default"},
 		{has("oneof_required", "anyof_required"), "an argument with a rule of its own is in a group",
