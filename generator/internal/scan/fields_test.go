@@ -781,7 +781,8 @@ func TestFieldsOfOtherModulesNeedTheirRuleInEachPackage(t *testing.T) {
 	}
 }
 
-// An argument that replaces a list or a map loses the guarded fields of its items: a warning.
+// An argument that replaces a list or a map loses the guarded fields of its items: a warning. Each
+// part of its cure removes it.
 func TestGuardedFieldsInReplacedListsAreWarnings(t *testing.T) {
 	for i, tc := range []struct {
 		rule, in string
@@ -789,9 +790,9 @@ func TestGuardedFieldsInReplacedListsAreWarnings(t *testing.T) {
 	}{
 		{"minrole=Viewer", "[]Person", true},
 		{"minrole=Viewer", "map[string]*Person", true},
-		{"minrole=Viewer", "*Person", false},
+		{"minrole=Viewer", "*Person", false}, // one item a call
 		{"minrole=Viewer readonly", "[]Person", false},
-		{"minrole=Admin", "[]Person", false},
+		{"minrole=Manager", "[]Person", false}, // at least the rule of the field
 		{"minrole=Viewer", "[1]*struct{ P *Person `json:\"p,omitempty\"` }", true},
 	} {
 		p := scan.One(loaded(t, person+get+"//mcp:tool "+tc.rule+
@@ -803,6 +804,15 @@ func TestGuardedFieldsInReplacedListsAreWarnings(t *testing.T) {
 			return strings.Contains(d.Message, "an argument of put replaces a list or map")
 		}); warns != tc.warns {
 			t.Errorf("%v: %v", tc, p.Warnings)
+		}
+	}
+	put := "//mcp:tool minrole=Manager\nfunc Put(ctx context.Context, all []Person) error { return nil }\n"
+	for i, source := range []string{person + put, strings.Replace(person, "\t"+remove, "", 1) + put} {
+		p := scan.One(loaded(t, source))
+		if added := slices.ContainsFunc(p.Findings, func(d diag.Diagnostic) bool {
+			return strings.Contains(d.Message, "adds nothing")
+		}); added != (i == 0) || len(p.Findings)+len(p.Warnings) != 1-i {
+			t.Errorf("no other tool has the field: %v %v", p.Findings, p.Warnings)
 		}
 	}
 }
