@@ -679,8 +679,8 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 			"has no default, and is in no group. Without omitempty or omitzero, encoding/json writes null " +
 			"for an absent argument, which would empty the stored field.\n\n" +
 			"The code also reports rules without an effect, and texts with the name of the field in " +
-			"backquotes. It reports a package whose tools have a field of another module without a rule, if " +
-			"another package of the server has one.\n\n" +
+			"quotes or backquotes. It reports a package whose tools have a field of another module " +
+			"without a rule, if another package of the server has one.\n\n" +
 			"Two are warnings. One is a rule on a field that no tool of the package has: tools of other " +
 			"packages may have the type. The other is a guarded argument in a list or map: the list replaces " +
 			"the stored one, and from callers below the rule its items lack the field.",

@@ -494,13 +494,14 @@ func (s *scanner) adds(tool, field model.Access) bool {
 		field.Permission != "" && field.Permission != tool.Permission
 }
 
-// namesField reports a text of a tool that has the name of a guarded field in backquotes. The texts
-// of the field itself are hidden with it.
+// namesField reports a text of a tool that has the name of a guarded field in quotes or backquotes.
+// The texts of the field itself are hidden with it.
 func (s *scanner) namesField(t model.Tool, f model.Field) {
 	parts := strings.Split(f.Name[strings.LastIndexByte(f.Name, '/')+1:], ".")
 	field, typ := parts[len(parts)-1], parts[len(parts)-2]
 	names := []string{field, typ + "." + field}
-	texts := [][2]string{{"its title", t.Title}, {"its description", t.Description}}
+	texts := [][2]string{{"its title", t.Title}, {"its description", t.Description},
+		{"its _meta", t.Meta}}
 	var visible []string
 	for _, of := range []struct {
 		name     string
@@ -518,7 +519,7 @@ func (s *scanner) namesField(t model.Tool, f model.Field) {
 	names = slices.DeleteFunc(names, func(n string) bool { return slices.Contains(visible, n) })
 	for _, text := range texts {
 		i := slices.IndexFunc(names, func(name string) bool {
-			return strings.Contains(text[1], "`"+name+"`")
+			return secrets.Mentions(text[1], name)
 		})
 		if i >= 0 {
 			s.Findings.Add(diag.GuardedField, t.Pos, "remove the name from the text",

@@ -323,6 +323,16 @@ type Page struct {
 			[]string{" without `Person.Salary`", ""}},
 		{"the name in the text of the type", strings.Replace(person, "is a person.", "has `Salary`.", 1) +
 			get, "MCP053: get shows the name Salary", "remove the name", []string{"has `Salary`", "is one"}},
+		{"the name in double quotes", person + strings.Replace(get, "a person.", "a person, with \"salary\".", 1),
+			"MCP053: get shows the name salary", "remove the name", []string{", with \"salary\"", ""}},
+		{"the name in the text of the type, in quotes", strings.Replace(person, "is a person.", "has 'Salary'.",
+			1) + get, "MCP053: get shows the name Salary", "remove the name", []string{"has 'Salary'", "is one"}},
+		{"the name in _meta", person + strings.Replace(get, "minrole=Viewer", "minrole=Viewer\n"+
+			"//mcp:meta example.com/key json=`{\"salary\":1}`", 1), "MCP053: get shows the name salary of a field " +
+			"with a rule to callers below the rule: in its _meta", "remove the name",
+			[]string{"{\"salary\":1}", "{}"}},
+		{"the name without quotes", person + strings.Replace(get, "a person.", "a person, with salary.", 1),
+			"", "", nil},
 		{"its own text", strings.Replace(person, "is the pay.", "is the `salary`.", 1) + get, "", "", nil},
 		{"the name of another", strings.Replace(person, "\tName", "\tOther struct{ Salary int `json:"+
 			"\"salary\"` }\n\tName", 1) + strings.Replace(get, "a person.", "a person, with `salary`.", 1),
