@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpgen/mcpgen/internal/editdistance"
+	"github.com/mcpgen/mcpgen/internal/guardedtype"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/invoke"
@@ -113,6 +115,9 @@ func compose(opts Options, toolsets []toolset.Toolset, further ...access.Part) (
 		return composed{}, errors.Join(append(errs, err)...)
 	}
 	c.table = table
+	if len(table.Fields) > 0 {
+		errs = append(errs, guardedtype.Supported(json.Marshal))
+	}
 	values := map[string][]access.Rule{} // by tool
 	for _, rule := range table.Values {
 		values[rule.Tool] = append(values[rule.Tool], rule)

@@ -17,6 +17,11 @@ type payOutside struct {
 	Salary int `json:"salary"`
 }
 
+// payTeam is a type with a member only if its struct is not zero.
+type payTeam struct {
+	Lead payWorker `json:"lead,omitzero"`
+}
+
 // payPair is a type whose JSON method reads interfaces.
 type payPair struct{ name, worker any }
 
@@ -112,6 +117,9 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 			payWorker{Name: "eve", More: json.RawMessage(`{"salary":4711}`)}),
 		reads,
 		returning(toolset.Tool{Name: "renamed", Returns: toolset.Text, Task: toolset.TaskOptional}, ""),
+		returning(toolset.Tool{Name: "team", Output: `{` + payDefs +
+			`,"properties":{"lead":{"$ref":"#/$defs/Worker"}},"type":"object"}`},
+			payTeam{Lead: payWorker{Salary: new(4711)}}),
 		returning(toolset.Tool{Name: "text", Returns: toolset.Text}, secret),
 		odd("unnamed", struct {
 			Salary int `json:"salary"`

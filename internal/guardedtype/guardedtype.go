@@ -6,6 +6,7 @@ package guardedtype
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -23,6 +24,19 @@ import (
 type Types struct {
 	fields map[typeName][]string // the names of rules
 	known  sync.Map              // of reflect.Type to *reach
+}
+
+// Supported returns an error if a func in place of json.Marshal reads struct tags as package
+// encoding/json/v2 does: results would have members that schemas do not have.
+func Supported(marshal func(any) ([]byte, error)) error {
+	typ := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[struct{ B int }](),
+		Tag: `json:",inline"`}})
+	text, err := marshal(reflect.Zero(typ).Interface())
+	if err == nil && string(text) == `{"A":{"B":0}}` {
+		return nil
+	}
+	return errors.New("rules of fields are for the struct tags of encoding/json, and this program " +
+		"reads those of encoding/json/v2: build it without GOEXPERIMENT=jsonv2")
 }
 
 // typeName is a defined type without its type arguments.
@@ -228,12 +242,12 @@ func (t *Types) of(typ reflect.Type) *reach {
 		return known.(*reach)
 	}
 	r, rules := &reach{}, map[string]bool{}
-	t.follow(typ, r, rules, map[reflect.Type]bool{})
+	t.follow(typ, r, rules, map[read]bool{}, false)
 	r.guarded = slices.Sorted(maps.Keys(rules))
 	if typ.Kind() == reflect.Struct {
 		for _, f := range fieldsOf(typ) {
 			below := &reach{}
-			if t.follow(f.typ, below, map[string]bool{}, map[reflect.Type]bool{}); below.open {
+			if t.follow(f.typ, below, map[string]bool{}, map[read]bool{}, false); below.open {
 				r.fields = append(r.fields, f)
 			}
 		}
@@ -242,25 +256,33 @@ func (t *Types) of(typ reflect.Type) *reach {
 	return r
 }
 
-// follow adds what a type leads to.
-func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool,
-	seen map[reflect.Type]bool) {
-	if seen[typ] {
+// read is a type, and whether a JSON or text method reads its values.
+type read struct {
+	typ      reflect.Type
+	byMethod bool
+}
+
+// follow adds what a type leads to. A JSON or text method may read all fields within its value, also
+// those that encoding/json does not have.
+func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool, seen map[read]bool,
+	byMethod bool) {
+	byMethod = byMethod || encodesItself(typ)
+	if seen[read{typ, byMethod}] {
 		return
 	}
-	seen[typ] = true
+	seen[read{typ, byMethod}] = true
 	switch typ.Kind() {
 	case reflect.Interface:
 		r.open = true
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		t.follow(typ.Elem(), r, rules, seen)
-		if typ.Kind() == reflect.Map && typ.Key().Implements(textMarshaler) {
-			t.follow(typ.Key(), r, rules, seen)
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Chan, reflect.Map:
+		t.follow(typ.Elem(), r, rules, seen, byMethod)
+		if typ.Kind() == reflect.Map && (byMethod || typ.Key().Implements(textMarshaler)) {
+			t.follow(typ.Key(), r, rules, seen, byMethod)
 		}
 	case reflect.Struct:
-		if encodesItself(typ) { // also fields that encoding/json does not have
+		if byMethod {
 			for i := range typ.NumField() {
-				t.follow(typ.Field(i).Type, r, rules, seen)
+				t.follow(typ.Field(i).Type, r, rules, seen, true)
 			}
 		}
 		for _, f := range fieldsOf(typ) {
@@ -269,7 +291,7 @@ func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool,
 					rules[rule] = true
 				}
 			}
-			t.follow(f.typ, r, rules, seen)
+			t.follow(f.typ, r, rules, seen, byMethod)
 		}
 	}
 }
@@ -279,8 +301,11 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// encodesItself reports whether a struct has a JSON or text method, which reads any of its fields.
+// encodesItself reports whether a type has a JSON or text method. Interfaces are of other types.
 func encodesItself(typ reflect.Type) bool {
+	if typ.Kind() == reflect.Interface {
+		return false
+	}
 	p := reflect.PointerTo(typ)
 	return p.Implements(jsonMarshaler) || p.Implements(textMarshaler)
 }

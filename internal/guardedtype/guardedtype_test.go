@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -73,6 +74,16 @@ type ordered[V any] struct{ values map[string]V }
 
 func (o ordered[V]) MarshalJSON() ([]byte, error) { return json.Marshal(o.values) }
 
+type (
+	sealed  struct{ of person }
+	sealeds []sealed
+	current struct{ of atomic.Pointer[person] }
+)
+
+func (sealeds) MarshalJSON() ([]byte, error) { return nil, nil }
+
+func (*current) MarshalJSON() ([]byte, error) { return nil, nil }
+
 // key is a key of maps, by its method for text.
 type key struct{ person }
 
@@ -115,8 +126,13 @@ func TestGuardedFieldsAreFoundBelowInterfaces(t *testing.T) {
 			"guardedtype.ordered[*" + own + "person] at /0 " + salary},
 		"a JSON method of a pointer": {&ordered[person]{}, nil,
 			"*guardedtype.ordered[" + own + "person] as a whole " + salary},
+		"a JSON method of fields within unexported fields": {[]any{ordered[struct{ of []sealed }]{}}, nil,
+			" at /0 " + salary},
+		"a JSON method that reads an atomic pointer": {[]any{new(current)}, nil,
+			"*guardedtype.current at /0 " + salary},
+		"a JSON method of a list":                 {[]any{sealeds{{}}}, nil, "guardedtype.sealeds at /0 " + salary},
 		"unexported fields without a JSON method": {struct{ of *person }{}, nil, ""},
-		"keys of a map": {[]any{map[key]int{}}, nil, "map[guardedtype.key]int at /0 " + salary},
+		"keys of a map":                           {[]any{map[key]int{}}, nil, "map[guardedtype.key]int at /0 " + salary},
 		"any": {holder{Any: paid}, []string{salary, bonus},
 			"guardedtype.person at /any " + salary},
 		"any without a rule": {holder{Any: employee(paid), List: []any{nil, 1}}, []string{salary, bonus},
@@ -295,5 +311,19 @@ func TestTypesAreAnalysedAtOnce(t *testing.T) {
 		"type of this place, or leave the value out"
 	if !found[want] {
 		t.Errorf("%q", slices.Collect(maps.Keys(found)))
+	}
+}
+
+func TestStructTagsOfAnotherPackageAreRefused(t *testing.T) {
+	if err := Supported(json.Marshal); err != nil {
+		t.Error(err)
+	}
+	for _, odd := range []func(any) ([]byte, error){
+		func(any) ([]byte, error) { return []byte(`{"B":0}`), nil }, // encoding/json/v2
+		func(any) ([]byte, error) { return nil, errors.New("odd") },
+	} {
+		if err := Supported(odd); err == nil || !strings.Contains(err.Error(), "GOEXPERIMENT=jsonv2") {
+			t.Error(err)
+		}
 	}
 }

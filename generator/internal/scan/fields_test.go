@@ -243,6 +243,11 @@ type Page struct {
 			strings.ReplaceAll(get, "Person", "Row"),
 			"MCP053: the field Salary with the rule is a field of a struct without a name",
 			"give the struct a type name", []string{"type Row = struct", "type Row struct"}},
+		{"a reference of a tag", person + strings.Replace(change, "person Person", "in in", 1) +
+			"type in struct {\n\tAny any `json:\"any\" jsonschema:\"anyof_ref=#/$defs/Person\"`\n}\n",
+			"MCP053: in.Any: the tag of an argument refers to Person", "use Person as the type",
+			[]string{"any `json:\"any\" jsonschema:\"anyof_ref=#/$defs/Person\"`",
+				"Person `json:\"any\"`"}},
 		{"a type within a func with the name of another", person +
 			strings.ReplaceAll(strings.Replace(person, "Manager", "Member", 1), "Person", "Row") +
 			"func of() any {\n\ttype Person Row\n\treturn Person{}\n}\n" + anything,

@@ -218,6 +218,10 @@ func (k keywords) references(list string) []*jsonschema.Schema {
 				ref)
 			continue
 		}
+		if k.limits && k.w.Guards(t) {
+			k.add(k.at.found(GuardedField, "the tag of an argument refers to "+name+", which has fields "+
+				"with rules, and the value is decoded as another type", "use "+name+" as the type"))
+		}
 		all = append(all, k.schema(t, place{path: k.at.path, obj: k.at.obj}))
 	}
 	return all
