@@ -115,7 +115,9 @@ func Find(ctx context.Context, in FindInput) (Device, error)`,
 
 func Find(ctx context.Context, in FindInput) (Device, error)`,
 		Cure: "Move it into the doc comment, directly above the declaration. //mcp:server belongs " +
-			"directly above the package clause, and so do //mcp:default and //mcp:roles of a package.",
+			"directly above the package clause, and so do //mcp:default and //mcp:roles of a package. " +
+			"//mcp:field belongs on a line of its own above the field of a struct. Declare a type with a " +
+			"directive at package level, not within a func.",
 	},
 	BadToolName: {
 		Title: "invalid tool name",

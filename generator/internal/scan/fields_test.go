@@ -355,6 +355,21 @@ type Page struct {
 		{"far from the field", strings.Replace(person, "Manager\n", "Manager\n\n", 1) + get,
 			"MCP011: //mcp:field is not on a declaration", "without an empty line",
 			[]string{"Manager\n\n", "Manager\n"}},
+		{"behind the field", strings.Replace(in("\t"+remove, ""), "\"`\n}", "\"` //mcp:field minrole=Manager\n}", 1) +
+			get, "MCP011: //mcp:field is behind its field", "on a line of its own above the field",
+			[]string{" //mcp:field minrole=Manager", "", "\tSalary", "\t//mcp:field minrole=Manager\n\tSalary"}},
+		{"within a func", "func of() any {\n" + person + "return Person{}\n}\n" + anything,
+			"MCP011: //mcp:field is within a func", "declare the type at package level",
+			[]string{"func of() any {\n", "", "return Person{}\n}\n", ""}},
+		{"behind a field within a func value", "var of = func() any {\n\ttype Person struct {\n\t\t" +
+			"Salary *int //mcp:field minrole=Manager\n\t}\n\treturn Person{}\n}\n" + anything,
+			"MCP011: //mcp:field is within a func", "declare the type at package level",
+			[]string{"var of = func() any {\n", "", "\treturn Person{}\n}\n", "",
+				"Salary *int //mcp:field minrole=Manager", "//mcp:field minrole=Manager\nSalary *int"}},
+		{"a default on a type within a func", "func of() any {\n\t//mcp:default minrole=Viewer\n" +
+			"\ttype Person struct{}\n\treturn Person{}\n}\n" + anything,
+			"MCP011: //mcp:default is within a func", "declare the type at package level",
+			[]string{"\t//mcp:default minrole=Viewer\n", ""}},
 		{"on the type", strings.Replace(strings.Replace(person, remove, "\n", 1), "type Person",
 			"//\n//mcp:field minrole=Manager\ntype Person", 1) + get,
 			"MCP006: //mcp:field is not allowed on a type", "put it on a struct field",
@@ -428,7 +443,7 @@ package types
 type Person struct {
 	Salary *int ` + "`json:\"salary,omitempty\"`" + ` //mcp:field minrole=Manager
 }
-`, "MCP011: //mcp:field is not on a declaration", "put it on a struct field", []string{" //mcp:field minrole=Manager", "", "\tSalary", "\t//mcp:field minrole=Manager\n\tSalary"}},
+`, "MCP011: //mcp:field is behind its field", "on a line of its own above", []string{" //mcp:field minrole=Manager", "", "\tSalary", "\t//mcp:field minrole=Manager\n\tSalary"}},
 		{"an unknown role in another package", elsewhere + `-- types/types.go --
 package types
 

@@ -364,13 +364,34 @@ func (c *collector) orphans() {
 			}
 			d, _ := directive.Parse(comment)
 			c.opted, c.serves = true, c.serves || d.Name != "field"
+			wrong := "not on a declaration"
 			fix := "put it into the doc comment directly above the declaration, without an empty line"
-			if d.Spec.AllowedOn(directive.PackageDoc) {
+			body, behind := c.around(group)
+			switch ofField := d.Spec.AllowedOn(directive.StructField); {
+			case body && (ofField || d.Spec.AllowedOn(directive.TypeDoc)):
+				wrong, fix = "within a func", "declare the type at package level"
+			case behind && ofField:
+				wrong, fix = "behind its field", "write it on a line of its own above the field"
+			case d.Spec.AllowedOn(directive.PackageDoc):
 				fix = "put it " + where(d.Spec) + ", without an empty line"
 			}
-			c.report(diag.Dangling, d.Span, fix, "//mcp:%s is not on a declaration", d.Name)
+			c.report(diag.Dangling, d.Span, fix, "//mcp:%s is %s", d.Name, wrong)
 		}
 	}
+}
+
+// around reports whether comments are in the body of a func, and behind a field of a struct.
+func (c *collector) around(group *ast.CommentGroup) (body, behind bool) {
+	ast.Inspect(c.file.Syntax, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			body = body || n.Pos() < group.Pos() && group.End() <= n.End()
+		case *ast.Field:
+			behind = behind || n.Comment == group
+		}
+		return true
+	})
+	return body, behind
 }
 
 // where names the places of a directive. The package doc is the comment above the package clause.
