@@ -48,7 +48,12 @@ func TestRecordedPairs(t *testing.T) {
 				}
 			}
 			var got strings.Builder
+			lines := map[string]bool{}
 			for _, c := range policydiff.Compare(before, after) {
+				if lines[c.String()] {
+					t.Errorf("one line of an allow-list is for two changes: %s", c)
+				}
+				lines[c.String()] = true
 				got.WriteString(c.String() + "\n")
 			}
 			if *update {

@@ -99,7 +99,7 @@ func (i *Item) valueKeys(b *Item, argument string, order roleorder.Order) (keys 
 	return keys
 }
 
-// value reports a value or a field that only one set has.
+// value reports a value, or the rule of a field, that only one set has.
 func (c *comparison) value(kind Kind, subject string, i *Item, name string, s side) {
 	callers := callersOf(s, s)
 	var may []string
@@ -113,8 +113,8 @@ func (c *comparison) value(kind Kind, subject string, i *Item, name string, s si
 	if len(may) > 0 {
 		text = who(may, callers) + ": " + s.need(may[len(may)-1]).words()
 	}
-	if kind == Changed {
-		text = "rule added: " + text
+	if subject == "field" {
+		text, kind = "rule "+string(kind)+": "+text, Changed
 	}
 	c.changes = append(c.changes, Change{Kind: kind, Subject: subject, Name: name,
 		Package: i.of.Package, Message: text, File: i.of.File, Line: i.line})
@@ -147,7 +147,7 @@ func (c *comparison) fields(old, m *Manifest) {
 		i := &Item{kind: "field", Name: name, of: m, line: lineOf(m.Text, "field", name)}
 		switch {
 		case a == nil:
-			c.value(Changed, "field", i, name, rule(b, after))
+			c.value(Added, "field", i, name, rule(b, after))
 		case b == nil:
 			i.of, i.line = old, lineOf(old.Text, "field", name)
 			c.value(Removed, "field", i, name, rule(a, before))
@@ -166,8 +166,9 @@ func (c *comparison) guards(a, b *Item, before, after roleorder.Order, tool []fo
 	seen := map[[2]string]bool{}
 	for _, result := range []bool{false, true} {
 		was, is, wasAny, isAny := a.Input.properties(), b.Input.properties(), false, false
+		of := " input "
 		if result { // without a schema, a result may have any property
-			was, is = a.results().properties(), b.results().properties()
+			of, was, is = " output ", a.results().properties(), b.results().properties()
 			wasAny = a.results() == nil && a.Returns != ""
 			isAny = b.results() == nil && b.Returns != ""
 		}
@@ -175,24 +176,28 @@ func (c *comparison) guards(a, b *Item, before, after roleorder.Order, tool []fo
 		for _, pointer := range sorted(slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))) {
 			old, had := was[pointer]
 			now, has := is[pointer]
-			of := [2]string{old, now}
+			pair := [2]string{old, now}
 			had, has = had || wasAny, has || isAny
 			switch {
 			case had && !has && old != "":
-				c.gone = append(c.gone, key{item: a, name: a.id() + " " + pointer,
+				c.gone = append(c.gone, key{item: a, name: a.id() + of + pointer,
 					side: a.sameGrants(b).fieldSide(old, before)})
 				lost = true
-			case !had, !has, old == now, seen[of]:
+			case !had, !has, old == now, seen[pair]:
 			default:
-				seen[of] = true
-				c.access(b, "field", cmp.Or(now, old)+" in "+b.id(),
+				seen[pair] = true
+				name := cmp.Or(now, old) + " in " + b.id()
+				if old != "" && now != "" {
+					name += " in place of " + old
+				}
+				c.access(b, "field", name,
 					a.sameGrants(b).fieldSide(old, before), b.fieldSide(now, after), tool, "")
 			}
 		}
 		for _, pointer := range slices.Sorted(maps.Keys(is)) {
 			if _, had := was[pointer]; lost && !had && is[pointer] == "" {
 				c.fresh = append(c.fresh, key{item: b, of: a, subject: "field",
-					name: b.id() + " " + pointer, side: b.side(after)})
+					name: b.id() + of + pointer, side: b.side(after)})
 			}
 		}
 	}
