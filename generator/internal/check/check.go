@@ -49,6 +49,7 @@ func Servers(services []model.Service) (list diag.List) {
 		hierarchies(server, &list)
 		inclusions(server, &list)
 		foreign(server, &list)
+		fields(server, &list)
 	}
 	return list
 }
@@ -413,6 +414,35 @@ func foreign(server []model.Service, list *diag.List) {
 					"tools of package %s have the field %s without a rule, and it has one in %s",
 					s.Package, field, pkg)
 			}
+		}
+	}
+}
+
+// fields compares the rules of a field in the packages of a server.
+func fields(server []model.Service, list *diag.List) {
+	type rule struct {
+		pkg string
+		model.Field
+	}
+	rules := map[string]rule{} // of the first package, by field
+	for _, s := range server {
+		for _, f := range s.Fields {
+			first, known := rules[f.Name]
+			if !known {
+				rules[f.Name] = rule{s.Package, f}
+				continue
+			}
+			a, b := first.Access, f.Access
+			if a.Same(b) && a.Verb == b.Verb {
+				continue
+			}
+			place, cure := f.Pos, "write the same //mcp:field in both"
+			if f.Pos == first.Pos { // one directive, whose permission has the app of each package
+				place, cure = s.Server.Pos, "write the same app= in both"
+			}
+			list.Add(diag.GuardedField, place, cure+", or give them different server names",
+				"the field %s has one rule in package %s and another in package %s", f.Name,
+				first.pkg, s.Package)
 		}
 	}
 }

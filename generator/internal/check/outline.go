@@ -3,7 +3,8 @@ package check
 import "github.com/mcpgen/mcpgen/generator/internal/model"
 
 // Outline is the part of a service that decides whether Servers has a finding about it and another
-// service. It lacks positions and handlers, which only messages contain.
+// service, and whether a warning about it holds. It lacks handlers, and positions except those of the
+// rules of fields: only messages contain them.
 type Outline struct {
 	Package   string
 	Server    string            `json:",omitempty"` // empty without name=: a server of its own
@@ -12,6 +13,7 @@ type Outline struct {
 	Tools     []string          `json:",omitempty"` // names
 	Prompts   []string          `json:",omitempty"` // names
 	Resources []OutlineResource `json:",omitempty"`
+	Fields    []model.Field     `json:",omitempty"`
 	Foreign   map[string]bool   `json:",omitempty"` // fields of other modules; true with a rule
 }
 
@@ -25,7 +27,7 @@ type OutlineResource struct {
 
 // OutlineOf returns the outline of a service.
 func OutlineOf(s model.Service) Outline {
-	o := Outline{Package: s.Package}
+	o := Outline{Package: s.Package, Fields: s.Fields}
 	if !s.Server.Named {
 		return o
 	}
@@ -53,7 +55,7 @@ func OutlineOf(s model.Service) Outline {
 
 // Service returns a service of which Servers finds what it finds of the original.
 func (o Outline) Service() model.Service {
-	s := model.Service{Package: o.Package, Foreign: o.Foreign}
+	s := model.Service{Package: o.Package, Fields: o.Fields, Foreign: o.Foreign}
 	s.Server = model.Server{Name: o.Server, Named: o.Server != ""}
 	s.Roles = model.Roles{Chains: o.Roles, Own: len(o.Roles) > 0}
 	s.Scopes.Lines = o.Scopes

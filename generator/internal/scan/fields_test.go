@@ -3,6 +3,7 @@ package scan_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -808,6 +809,62 @@ func TestFieldsOfOtherModulesNeedTheirRuleInEachPackage(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
+	}
+}
+
+// The packages of a server have one rule for a field, as runtime.New requires.
+func TestPackagesOfAServerHaveOneRuleForAField(t *testing.T) {
+	source := func(server, rule string) []byte {
+		return []byte("//mcp:server " + server + "\n//mcp:field mcp.Implementation.WebsiteURL " + rule +
+			"\npackage tools\n\nimport (\n\t\"context\"\n\n" +
+			"\t\"github.com/modelcontextprotocol/go-sdk/mcp\"\n\t\"example.com/scratch/hr\"\n)\n\n" +
+			"//mcp:tool minrole=Viewer name=" + strings.Map(func(r rune) rune {
+			if strings.ContainsRune("= ,_", r) {
+				return -1
+			}
+			return r
+		}, server+rule) + "\nfunc Get(ctx context.Context, in hr.Person) (mcp.Implementation, error) " +
+			"{ panic(0) }\n")
+	}
+	services, findings := scan.Services(loadtest.Load(t, []txtar.File{
+		{Name: "hr/hr.go", Data: []byte("package hr\n\ntype Person struct {\n" +
+			"\t//mcp:field action=view object=pay\n\tPay *int `json:\"pay,omitempty\"`\n}\n")},
+		{Name: "a/a.go", Data: source("name=x app=hr", "scopes=a,b")},
+		{Name: "b/b.go", Data: source("name=x app=hr", "scopes=b,a")},
+		{Name: "c/c.go", Data: source("name=x app=crew", "scopes=a")},
+		{Name: "d/d.go", Data: source("name=y app=hr", "scopes=a")},
+		{Name: "e/e.go", Data: source("app=other", "minrole=Admin")},
+		{Name: "f/f.go", Data: source("name=z app=hr", "action=read")},
+		{Name: "g/g.go", Data: source("name=z app=hr", "action=view")},
+	}))
+	if len(findings) > 0 {
+		t.Fatal(findings)
+	}
+	var outlined []model.Service
+	for _, s := range services {
+		outlined = append(outlined, check.OutlineOf(s).Service())
+	}
+	const version = "the field github.com/modelcontextprotocol/go-sdk/mcp.Implementation.WebsiteURL has "
+	want := []string{
+		"c.go:2 " + version + "one rule in package example.com/scratch/a and another in package " +
+			"example.com/scratch/c: write the same //mcp:field in both, or give them different server names",
+		"c.go:1 the field example.com/scratch/hr.Person.Pay has one rule in package example.com/scratch/a " +
+			"and another in package example.com/scratch/c: write the same app= in both, or give them " +
+			"different server names",
+		"g.go:2 " + version + "one rule in package example.com/scratch/f and another in package " +
+			"example.com/scratch/g: write the same //mcp:field in both, or give them different server names",
+	}
+	slices.Sort(want)
+	var got []string
+	for _, d := range check.Servers(services) {
+		got = append(got, fmt.Sprintf("%s:%d %s: %s", filepath.Base(d.Pos.File), d.Pos.Line, d.Message,
+			d.Suggestion))
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if found := check.Servers(outlined); len(found) != len(want) {
+		t.Errorf("of outlines: %v", found)
 	}
 }
 
