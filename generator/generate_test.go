@@ -194,6 +194,30 @@ func TestRunsForEditedPackages(t *testing.T) {
 			m.compare(e.text)
 		}
 	})
+	t.Run("rules of fields", func(t *testing.T) {
+		m := newModule(t)
+		const uses = "// Look looks.\n//\n//mcp:tool minrole=Member\nfunc Look(ctx context.Context) " +
+			"(ant.Guarded, error) { return ant.Guarded{}, nil }"
+		for _, step := range []struct {
+			change
+			warns bool
+		}{
+			{change{"ant/ant.go", "/*decl*/", "// Guarded has a rule.\ntype Guarded struct {\n" +
+				"\t//mcp:field minrole=Admin\n\tA *int `json:\"a,omitempty\"`\n}"}, true},
+			{change{"bee/bee.go", "\"example.com/scratch/dep\"",
+				"\"example.com/scratch/ant\"\n\t\"example.com/scratch/dep\""}, true},
+			{change{"bee/bee.go", "/*more*/", uses}, false},
+			{change{"cat/cat.go", "package cat", "package cat // again"}, false},
+			{change{"ant/ant.go", "// Guarded has", "// Guarded is another type.\n// It has"}, false},
+			{change{"bee/bee.go", uses, "var _ ant.Guarded\n/*more*/"}, true},
+		} {
+			m.apply(step.change)
+			m.compare(step.text)
+			if warns := m.last.unused != "[]"; warns != step.warns || !m.sound {
+				t.Errorf("after %s: %+v", step.text, m.last)
+			}
+		}
+	})
 	t.Run("at random", func(t *testing.T) {
 		const steps = 16
 		random := rand.New(rand.NewPCG(1, 2))
@@ -219,6 +243,7 @@ type module struct {
 	original map[string]string
 	sound    bool // the last run had no finding
 	partial  int  // the number of runs for edited packages only
+	last     outcome
 }
 
 var names = []string{"ant", "bee", "cat", "dog"}
@@ -262,6 +287,7 @@ func (m *module) compare(after string) {
 	if !reflect.DeepEqual(cached, full) {
 		m.t.Fatalf("after %s:\ncached %+v\nfull   %+v", after, cached, full)
 	}
+	m.last = full
 	want := tree(m.t, m.dir)
 	for path := range maps.Keys(written) {
 		if _, ok := want[path]; !ok {
@@ -321,6 +347,7 @@ func (m *module) takeBack() {
 // outcome is what a run of the command prints and returns.
 type outcome struct {
 	diagnostics string
+	unused      string
 	changed     []string
 	err         string
 	serves      bool
@@ -332,7 +359,8 @@ func generate(t *testing.T, dir, ci string) outcome {
 	t.Setenv("CI", ci)
 	options := generator.Options{Dir: dir, Patterns: []string{"./..."}}
 	r, changed, unchanged, err := generator.Generate(loadtest.Context(t), options)
-	o := outcome{diagnostics: fmt.Sprint(r.Diagnostics), changed: changed}
+	o := outcome{diagnostics: fmt.Sprint(r.Diagnostics), unused: fmt.Sprint(r.Unused),
+		changed: changed}
 	o.serves = unchanged || len(r.Services) > 0
 	if err != nil {
 		o.err = err.Error()

@@ -40,8 +40,8 @@ type Result struct {
 	Diagnostics diag.List // sorted
 	// Warnings are in the order of Services. There are none if there are diagnostics.
 	Warnings []Warning
-	// Unused are warnings about rules that no tool of their package needs, in the same order. There
-	// are none if there are diagnostics.
+	// Unused are warnings about rules of fields, in the same order: no tool of the run needs the rule,
+	// or a tool can lose the field. There are none if there are diagnostics.
 	Unused diag.List
 	// Files are the generated files that the disk does not have yet. If there are diagnostics, they
 	// are the error files of the packages with diagnostics instead.
@@ -147,12 +147,23 @@ func run(ctx context.Context, o Options, others []check.Outline) (Result, error)
 	r.Files, r.Remove = append(slices.Concat(files...), rest...), remove
 	r.Warnings = slices.Concat(warned...)
 	for _, p := range packages {
-		r.Unused = append(r.Unused, p.Warnings...)
+		for _, d := range p.Warnings {
+			if !hasField(all, d.Pos) {
+				r.Unused = append(r.Unused, d)
+			}
+		}
 	}
 	if !ahead { // else the next run reads another client
 		r.packages = cacheable(program, packages, warned)
 	}
 	return r, nil
+}
+
+// hasField reports whether a tool of some packages has the field whose rule is at a place.
+func hasField(services []model.Service, rule model.Position) bool {
+	return slices.ContainsFunc(services, func(s model.Service) bool {
+		return slices.ContainsFunc(s.Fields, func(f model.Field) bool { return f.Pos == rule })
+	})
 }
 
 // scanned reads the packages and returns their services and all findings.

@@ -682,10 +682,10 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 			"for an absent argument, which would empty the stored field.\n\n" +
 			"The code also reports rules without an effect, and texts with the name of the field in " +
 			"quotes or backquotes. It reports a package whose tools have a field of another module " +
-			"without a rule, if another package of the server has one.\n\n" +
-			"Two are warnings. One is a rule on a field that no tool of the package has: tools of other " +
-			"packages may have the type. The other is a guarded argument in a list or map: the list replaces " +
-			"the stored one, and from callers below the rule its items lack the field.",
+			"without a rule, or with another rule, if another package of the server has one.\n\n" +
+			"Two are warnings. One is a rule on a field that no tool of the package has, and no tool of " +
+			"another package in the same run. The other is a guarded argument in a list or map: the list " +
+			"replaces the stored one, and from callers below the rule its items lack the field.",
 		Example: `type Person struct {
 	Name string ` + "`json:\"name\"`" + `
 	//mcp:field minrole=Manager
