@@ -37,12 +37,13 @@ func newDiff() *cobra.Command {
 		Long: `diff compares the mcp.manifest.json files of two git commits, of two files, or of a commit
 and the working tree. It prints a line for each change, which begins with its kind:
 
-  - widened: callers may do more, or may do it under a new name beside one that is gone, or may read
-    a field of a result that omit of //mcp:param left out
+  - widened: callers may do more, or may do it under a new name beside one that is gone, or may see
+    a field that a rule hid, or that omit of //mcp:param left out of a result
   - added: a tool, prompt or resource is new, or a value of an argument with rules
-  - narrowed: callers may do less
+  - narrowed: callers may do less, or see fewer fields
   - removed: a tool, prompt, resource or value no longer exists
-  - changed: all else, for example a description, limit, schema or alias
+  - changed: all else, for example a description, limit, schema or alias, and each added or removed
+    rule of a field
   - together: an agent reaches private data, texts of outsiders and egress, and did not reach all
     three before. Only --fail-on=radius prints these lines
 

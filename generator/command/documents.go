@@ -34,14 +34,14 @@ func newList() *cobra.Command {
 	format := documentFormat(report.Text)
 	command := &cobra.Command{
 		Use:   "list [packages]",
-		Short: "Print every tool, prompt and resource: name, access, handler, place",
-		Long: `list prints a row for each tool, prompt, resource and completion, and for each handler with
-//mcp:ignore. A package with unannotated=ignore has a row of its own. list reads the source, not
-the generated files, and writes nothing.
+		Short: "Print every tool, prompt, resource and field with a rule: name, access, place",
+		Long: `list prints a row for each tool, prompt, resource and completion, for each field with a rule,
+and for each handler with //mcp:ignore. A package with unannotated=ignore has a row of its own.
+list reads the source, not the generated files, and writes nothing.
 
-The last column has notes: the grants that a call needs, values with their own rules, catalogs, and
-isolate=process. If generated code cannot decode the arguments of a tool, the column has the
-reason. The schema validator then decodes them at every call.`,
+The last column has notes: the grants that a call needs, values with their own rules, catalogs,
+isolate=process, and the tools that have a field. If generated code cannot decode the arguments of
+a tool, the column has the reason. The schema validator then decodes them at every call.`,
 		Example: `  mcpgen list ./...    prints, for example:
 
   ask                        public          Ask         shop.go:49  decoded by the schema validator: Text: shop.Odd has its own UnmarshalJSON
@@ -51,6 +51,7 @@ reason. The schema validator then decodes them at every call.`,
   (prompt) welcome           minrole=Member  Desk.Hello  desk.go:12
   (resource) shop://hours    public          Desk.Hours  desk.go:18
   (completion) welcome name                  Desk.Names  desk.go:24
+  (field) shop.Port.Depth    minrole=Admin               shop.go:12  in manage_port
   (ignored)                  not a tool      Reindex     desk.go:31
   (unannotated)              ignore                      shop.go:3`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
@@ -71,12 +72,12 @@ func newMatrix() *cobra.Command {
 	var client string
 	command := &cobra.Command{
 		Use:   "matrix [packages]",
-		Short: "Print which role may use which tool, prompt and resource",
-		Long: `matrix prints a row for each tool, prompt and resource, and a column for each kind of
-caller: the roles of the main chain, lowest first, and then the others. A caller with several roles
-has the marks of all of them. If a tool needs several roles for its arguments, its row names the
-sets of roles that open it together. The catalogs of the tools follow. matrix reads the source, not
-the generated files, and writes nothing.
+		Short: "Print which role may use which tool, prompt, resource and field with a rule",
+		Long: `matrix prints a row for each tool, prompt and resource, and for each field with a rule. It
+has a column for each kind of caller: the roles of the main chain, lowest first, and then the
+others. A caller with several roles has the marks of all of them. If a tool needs several roles for
+its arguments, its row names the sets of roles that open it together. The catalogs of the tools
+follow. matrix reads the source, not the generated files, and writes nothing.
 
 --client FILE#NAME prints what one client may use, by its boundary in a file of boundaries. There
 are no rows of items and values outside of the boundary, and a caller has the roles that the
@@ -180,8 +181,8 @@ func newDocs() *cobra.Command {
 text of MCP.md.
 
 With --html it writes one HTML page instead. The page has a search, a filter by role, the matrix,
-and a section for each tool, prompt and resource: access, arguments, limits, proven capabilities
-and catalogs. The page loads nothing else.
+and a section for each tool, prompt, resource and field with a rule: access, arguments, limits,
+proven capabilities and catalogs. The page loads nothing else.
 
 With --registry it prints server.json for the registry of MCP servers instead: the name, the URL of
 --url, and what //mcp:server and the first sentence of the package doc have. It takes one package.
