@@ -398,13 +398,18 @@ func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := compile(t, overlay(t, t.TempDir(), replace))
-	args := []string{"-test.v", "-test.run", "^TestHiddenItemsDoNotInterfere$"}
-	for _, arg := range os.Args[1:] { // those of rapid
+	t.Logf("%s", command(t, "", nil, binary, flagsOf("TestHiddenItemsDoNotInterfere")...))
+}
+
+// flagsOf returns the flags of a binary that runs one test, with the flags of rapid of this process.
+func flagsOf(test string) []string {
+	flags := []string{"-test.v", "-rapid.nofailfile", "-test.run", "^" + test + "$"}
+	for _, arg := range os.Args[1:] {
 		if strings.HasPrefix(arg, "-rapid.") {
-			args = append(args, arg)
+			flags = append(flags, arg)
 		}
 	}
-	t.Logf("%s", command(t, "", nil, binary, args...))
+	return flags
 }
 
 // guarded is a line about a guarded field that no caller of a plan may see, with its directive.

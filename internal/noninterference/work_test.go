@@ -312,6 +312,6 @@ func TestInstrumentedWorkIsEqual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s", command(t, "", nil, compile(t, overlay), "-test.v", "-rapid.nofailfile",
-		"-test.run", "^TestHiddenAndUnknownDoEqualWork$"))
+	t.Logf("%s", command(t, "", nil, compile(t, overlay),
+		flagsOf("TestHiddenAndUnknownDoEqualWork")...))
 }

@@ -209,9 +209,15 @@ func (c *cutter) value(s *cutShape) *fault {
 	}, func() *fault { return c.value(member) })
 }
 
-// hides reports whether one of the fields of a property is hidden.
+// hides reports whether one of the fields of a property is hidden. It calls no function for each
+// field: the work for a property with a hidden field is that for one without fields.
 func hides(hidden, fields []string) bool {
-	return slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(hidden, f) })
+	for _, f := range fields {
+		if slices.Contains(hidden, f) {
+			return true
+		}
+	}
+	return false
 }
 
 // editor copies one document with changes. Without changes it copies nothing.

@@ -150,7 +150,11 @@ func (c *coercer) object(s *Shape) *fault {
 			return false, twice(name)
 		}
 		own, strict := s.properties[string(name)], root && c.strict[string(name)]
-		if own != nil && hides(c.hidden, own.fields) {
+		var fields []string
+		if own != nil {
+			fields = own.fields
+		}
+		if hides(c.hidden, fields) { // called for an unknown property too: a hidden one costs as much
 			own, strict = nil, false
 		}
 		if sub = own; own == nil {

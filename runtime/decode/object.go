@@ -67,7 +67,12 @@ func (o *Object) Guard(property int, field string) {
 
 // hides reports whether a property is hidden from the caller.
 func (o *Object) hides(i int) bool {
-	return slices.ContainsFunc(o.hidden, func(h hiddenProperty) bool { return h.at == i })
+	for _, h := range o.hidden {
+		if h.at == i {
+			return true
+		}
+	}
+	return false
 }
 
 // known yields the names of the properties that exist for the caller.
@@ -143,7 +148,8 @@ func (o *Object) find(name []byte) int {
 		}
 		i := o.next
 		o.next++
-		if o.names[i] == string(name) && (o.hidden == nil || !o.hides(i)) {
+		// Each name is looked up, so that a hidden one takes as long as an unknown one.
+		if (o.hidden == nil || !o.hides(i)) && o.names[i] == string(name) {
 			return i
 		}
 	}
