@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
@@ -67,7 +68,11 @@ func (p plan) drawFields(t *rapid.T) (all []field) {
 		if goNames[name] == "" {
 			continue
 		}
-		kind := pick(t, "field "+name, "absent", "hidden", "shown")
+		kinds := []string{"absent", "hidden", "shown"}
+		if len(p.Caller.Roles) > 0 { // which can be lowered
+			kinds = append(kinds, "lost", "lost")
+		}
+		kind := pick(t, "field "+name, kinds...)
 		if kind == "absent" {
 			continue
 		}
@@ -76,8 +81,11 @@ func (p plan) drawFields(t *rapid.T) (all []field) {
 		if r.Permission == access.NoPermission() {
 			r.Permission = access.Permission{}
 		}
-		if kind == "hidden" {
+		switch kind {
+		case "hidden":
 			r = p.drawHidingField(t, r)
+		case "lost":
+			r = access.Rule{MinRole: p.Caller.Roles[len(p.Caller.Roles)-1:]}
 		}
 		r.Authenticated = len(r.MinRole) == 0 && len(r.Scopes) == 0 &&
 			r.Permission == access.Permission{}
@@ -108,6 +116,13 @@ func (p plan) drawHidingField(t *rapid.T, r access.Rule) access.Rule {
 		r.Permission = permission(secretPermit)
 	}
 	return r
+}
+
+// baseWithFields is the form of the tool "base" with guarded fields.
+func baseWithFields() *form {
+	f := *base[0].Forms[0]
+	f.Takes, f.Gives = true, "object"
+	return &f
 }
 
 // lacking are the roles that the caller does not hold.
@@ -322,6 +337,7 @@ func (w *world) addFields(t *toolset.Tool, f *form) {
 	if f.Limited {
 		t.Limits.Output = 400
 	}
+	t.Timeout = 3 * time.Minute // a call lasts until the streams are authenticated again
 	name := t.Name
 	t.Call = nil
 	t.Handle = func(ctx context.Context, r *decode.Reader) (any, error) {

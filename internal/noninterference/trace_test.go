@@ -188,6 +188,12 @@ func (tr *trial) opening(t *rapid.T) {
 			}
 		}
 	}
+	if tr.lowers() && flip(t, "begin with a loss") {
+		lower := p.lowered(tr.caller, flip(t, "boundary"))
+		if names := tr.losing(lower); len(names) > 0 {
+			tr.lowerDuring(t, pick(t, "lost tool", names...), lower)
+		}
+	}
 	if flip(t, "begin with a task") {
 		send(theCaller, "tools/call", "base", `"name":"base"`)
 	}
@@ -473,8 +479,8 @@ func (tr *trial) ofOther(t *rapid.T) int {
 func (tr *trial) which(t *rapid.T, kind access.Kind, name string) int {
 	// A session without a stream is decided by its last message.
 	seen := []principal{tr.caller, tr.last}
-	if tr.asked() {
-		seen = append(seen, tr.plan.Caller) // a call that asks belongs to the caller who began it
+	if tr.asked() || len(tr.worlds[0].waiting) > 0 {
+		seen = append(seen, tr.plan.Caller) // a call that goes on belongs to the caller who began it
 	}
 	for _, i := range tr.plan.Items {
 		if i.Kind == kind && i.Name == name && slices.ContainsFunc(seen, func(p principal) bool {
@@ -567,7 +573,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 		"update": update, "update again": update,
 		"other calls": func(t *rapid.T) {
 			name, which := tr.item(t, access.Tools)
-			m := tr.request(t, "tools/call", name, `"name":"`+name+`","arguments":{"at":"x"}`)
+			m := tr.request(t, "tools/call", name, `"name":"`+name+`","arguments":`+tr.fitting(name))
 			tr.one(t, which, fmt.Sprint("other> ", m), func(w *world) { w.clients[theOther].send(m) })
 		},
 		"other lists": func(t *rapid.T) {
@@ -626,82 +632,16 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			}
 			tr.lower(t)
 		},
-		"lower between a call and its answer": func(t *rapid.T) {
-			p, lower := tr.plan, tr.caller
-			if !tr.lowers() || p.Era != "2025-11-25" || len(tr.worlds[0].waiting) > 0 {
-				t.Skip("no role, no event, or another call waits")
+		"lower while a call waits": func(t *rapid.T) {
+			if !tr.lowers() {
+				t.Skip("no role")
 			}
-			lower = p.lowered(lower, flip(t, "boundary"))
-			var lost []string // they, or fields of their results
-			for _, i := range p.Items {
-				if i.Kind == access.Tools && !p.secret(i, tr.caller) && !tr.worlds[0].off[i.Name] &&
-					(p.secret(i, lower) || i.Forms[0].Gives != "" && p.losesField(tr.caller, lower)) {
-					lost = append(lost, i.Name)
-				}
+			lower := tr.plan.lowered(tr.caller, flip(t, "boundary"))
+			names := tr.losing(lower)
+			if len(names) == 0 {
+				t.Skip("no tool and no field of a result is lost")
 			}
-			if len(lost) == 0 {
-				t.Skip("no tool is lost")
-			}
-			name := pick(t, "lost tool", lost...)
-			tr.settle(t)
-			tr.both(t, "calls wait of "+name, hold(name))
-			m := tr.message("tools/call", name, nil, `"name":"`+name+`","arguments":`+tr.fitting(name))
-			tr.sent += 2
-			tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
-			tr.wait(t, 7*time.Second) // the answer becomes a stream
-			tr.both(t, "drop the last stream", func(w *world) {
-				of := w.clients[theCaller].streams
-				of[len(of)-1].cancel()
-			})
-			resume := func() {
-				m := message{verb: http.MethodGet, header: tr.header("", "")}
-				m.header["Last-Event-Id"] = "<event>"
-				tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
-			}
-			early := flip(t, "resumes early")
-			if early {
-				resume()
-			}
-			if tr.become(t, lower); early {
-				tr.settle(t) // the stream is authenticated again
-			}
-			tr.both(t, "the call goes on, whose result is hidden", (*world).proceed)
-			tr.both(t, "no calls wait", hold(""))
-			if !early {
-				resume()
-			}
-			tr.settle(t)
-		},
-		"lower between a task and its result": func(t *rapid.T) {
-			p, lower := tr.plan, tr.caller
-			if !tr.lowers() || p.Era != stateless || len(tr.worlds[0].waiting) > 0 {
-				t.Skip("no role, no task, or another call waits")
-			}
-			lower = p.lowered(lower, flip(t, "boundary"))
-			var tools []string
-			for _, i := range p.Items {
-				if i.Kind == access.Tools && !p.secret(i, lower) && !tr.worlds[0].off[i.Name] &&
-					i.Forms[0].Gives != "" && i.Forms[0].Task != "" {
-					tools = append(tools, i.Name)
-				}
-			}
-			if len(tools) == 0 || !p.losesField(tr.caller, lower) {
-				t.Skip("no tool with tasks, or no field is lost")
-			}
-			name := pick(t, "tool with a lost field", tools...)
-			tr.settle(t)
-			tr.both(t, "calls wait of "+name, hold(name))
-			send := func(method, of, params string) {
-				m := tr.message(method, of, tr.meta(allAbilities), params)
-				tr.sent++
-				tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
-			}
-			send("tools/call", name, `"name":"`+name+`","arguments":`+tr.fitting(name))
-			tr.become(t, lower)
-			tr.both(t, "the task goes on, whose result has a hidden field", (*world).proceed)
-			tr.both(t, "no calls wait", hold(""))
-			send("tasks/get", "<task>", `"taskId":"<task>"`)
-			tr.settle(t)
+			tr.lowerDuring(t, pick(t, "lost tool", names...), lower)
 		},
 		"permission": func(t *rapid.T) { permission(t, false) },
 		"host": func(t *rapid.T) {
@@ -752,6 +692,72 @@ func (tr *trial) lower(t *rapid.T) {
 	}
 }
 
+// losing returns the tools whose answers wait for a later request, and are hidden from a lowered
+// caller, or have a field that is hidden from it. Such an answer is an event of a stream, or the
+// result of a task.
+func (tr *trial) losing(lower principal) (names []string) {
+	p := tr.plan
+	if p.Era != "2025-11-25" && p.Era != stateless || len(tr.worlds[0].waiting) > 0 {
+		return nil // no event and no task, or another call waits
+	}
+	losesField := p.losesField(tr.caller, lower)
+	add := func(name string, f *form, lost bool) {
+		if (lost || losesField && f.Gives != "") && (p.Era != stateless || f.Task != "") &&
+			!tr.worlds[0].off[name] {
+			names = append(names, name)
+		}
+	}
+	for _, i := range p.Items {
+		if i.Kind == access.Tools && !p.secret(i, tr.caller) {
+			add(i.Name, i.Forms[0], p.secret(i, lower))
+		}
+	}
+	if p.Person {
+		add("base", baseWithFields(), false)
+	}
+	return names
+}
+
+// lowerDuring lowers the caller while a call of it waits.
+func (tr *trial) lowerDuring(t *rapid.T, name string, lower principal) {
+	send := func(m message) {
+		tr.sent++
+		tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
+	}
+	resume := func() {
+		m := message{verb: http.MethodGet, header: tr.header("", "")}
+		m.header["Last-Event-Id"] = "<event>"
+		send(m)
+	}
+	tr.settle(t)
+	tr.both(t, "calls wait of "+name, hold(name))
+	send(tr.message("tools/call", name, tr.meta(allAbilities), `"name":"`+name+
+		`","arguments":`+tr.fitting(name)))
+	task, early := tr.plan.Era == stateless, false
+	if !task {
+		tr.wait(t, 7*time.Second) // the answer becomes a stream
+		tr.both(t, "drop the last stream", func(w *world) {
+			of := w.clients[theCaller].streams
+			of[len(of)-1].cancel()
+		})
+		if early = flip(t, "resumes early"); early {
+			resume()
+		}
+	}
+	if tr.become(t, lower); early {
+		tr.settle(t) // the stream is authenticated again
+	}
+	tr.both(t, "the call goes on, whose result has less for its reader", (*world).proceed)
+	tr.both(t, "no calls wait", hold(""))
+	switch {
+	case task:
+		send(tr.message("tasks/get", "<task>", tr.meta(allAbilities), `"taskId":"<task>"`))
+	case !early:
+		resume()
+	}
+	tr.settle(t)
+}
+
 // become gives the caller other roles, or its client another boundary.
 func (tr *trial) become(t *rapid.T, now principal) {
 	text := "the caller's role is lowered"
@@ -776,10 +782,8 @@ func hold(name string) func(w *world) {
 
 // fitting are arguments of a tool that the plan makes.
 func (tr *trial) fitting(name string) string {
-	for _, i := range tr.plan.Items {
-		if f := cmp.Or(i.Forms[0], i.Forms[1]); i.Name == name && f.person() {
-			return `{}`
-		}
+	if slices.Contains(tr.plan.people(), name) {
+		return `{}`
 	}
 	return `{"at":"x"}`
 }

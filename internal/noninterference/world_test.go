@@ -412,6 +412,11 @@ func (w *world) behave(ctx context.Context, name, behaviour string) (string, err
 		select {
 		case <-waiting:
 		case <-ctx.Done():
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.waiting = slices.DeleteFunc(w.waiting, func(other chan struct{}) bool {
+				return other == waiting
+			})
 			return "", ctx.Err()
 		}
 	case "sleep":
@@ -451,9 +456,7 @@ func (w *world) toolset() toolset.Toolset {
 		Table:  access.Table{Roles: w.plan.Roles}}
 	items := slices.Clone(base)
 	if w.plan.Person {
-		f := *base[0].Forms[0]
-		f.Takes, f.Gives = true, "object"
-		items[0].Forms = both(f)
+		items[0].Forms = both(*baseWithFields())
 	}
 	if w.plan.Package == 0 {
 		items = append(items, w.plan.Items...)
