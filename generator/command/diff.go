@@ -37,8 +37,8 @@ func newDiff() *cobra.Command {
 		Long: `diff compares the mcp.manifest.json files of two git commits, of two files, or of a commit
 and the working tree. It prints a line for each change, which begins with its kind:
 
-  - widened: callers may do more, or may do it under a new name beside one that is gone, or may see
-    a field that a rule hid, or that omit of //mcp:param left out of a result
+  - widened: callers may do more, also under a new name beside one that is gone; or may see a field
+    that a rule hid, or omit of //mcp:param
   - added: a tool, prompt or resource is new, or a value of an argument with rules
   - narrowed: callers may do less, or see fewer fields
   - removed: a tool, prompt, resource or value no longer exists

@@ -262,8 +262,8 @@ type read struct {
 	byMethod bool
 }
 
-// follow adds what a type leads to. A JSON or text method may read all fields within its value, also
-// those that encoding/json does not have.
+// follow adds what a type leads to. A JSON or text method may read all fields within its value,
+// also those that encoding/json does not have.
 func (t *Types) follow(typ reflect.Type, r *reach, rules map[string]bool, seen map[read]bool,
 	byMethod bool) {
 	byMethod = byMethod || encodesItself(typ)

@@ -401,7 +401,7 @@ func TestHiddenItemsOfGeneratedPackages(t *testing.T) {
 	t.Logf("%s", command(t, "", nil, binary, flagsOf("TestHiddenItemsDoNotInterfere")...))
 }
 
-// flagsOf returns the flags of a binary that runs one test, with the flags of rapid of this process.
+// flagsOf returns the flags of a binary that runs one test, with those of rapid of this process.
 func flagsOf(test string) []string {
 	flags := []string{"-test.v", "-rapid.nofailfile", "-test.run", "^" + test + "$"}
 	for _, arg := range os.Args[1:] {

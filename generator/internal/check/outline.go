@@ -3,8 +3,8 @@ package check
 import "github.com/mcpgen/mcpgen/generator/internal/model"
 
 // Outline is the part of a service that decides whether Servers has a finding about it and another
-// service, and whether a warning about it holds. It lacks handlers, and positions except those of the
-// rules of fields: only messages contain them.
+// service, and whether a warning about it holds. It lacks handlers, and positions except those of
+// the rules of fields: only messages contain them.
 type Outline struct {
 	Package   string
 	Server    string            `json:",omitempty"` // empty without name=: a server of its own

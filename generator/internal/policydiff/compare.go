@@ -32,8 +32,9 @@ type Change struct {
 	// client or actor, and the package its issuer.
 	Subject string `json:"subject"`
 	// Name is the name or the URI. For a value, it is the tool with argument=value. For a field, the
-	// tool is added if the rule changes there alone, and the field in whose place it is. For a property
-	// that may be a field with a rule under another name, it is the tool, the side and the property.
+	// tool is added if the rule changes there alone, and the field in whose place it is. For a
+	// property that may be a field with a rule under another name, it is the tool, the side and the
+	// property.
 	Name string `json:"name"`
 	// Package is the import path.
 	Package string `json:"package"`

@@ -442,8 +442,8 @@ func (s *scanner) fields() {
 			}
 			if adds && (t.Hints.ReadOnly == nil || !*t.Hints.ReadOnly) &&
 				slices.Contains(schema.InItems(t.Input.Schema), name) {
-				s.Warnings.Add(diag.GuardedField, t.Pos, "take one item a call, so that the handler can "+
-					"keep its absent field; or give the tool at least the rule of the field, and remove the "+
+				s.Warnings.Add(diag.GuardedField, t.Pos, "take one item a call, whose absent field the "+
+					"handler can keep. Or give the tool at least the rule of the field, and remove the "+
 					"rule of the field if no other tool has it",
 					"an argument of %s replaces a list or map whose items have %s: from callers below the "+
 						"rule, all items lack the field", t.Name, name)

@@ -557,8 +557,8 @@ type Person struct {
 	}
 }
 
-// An argument with a rule of its own that is absent in Go is absent in JSON, and not null: this test
-// encodes it with encoding/json.
+// An argument with a rule of its own that is absent in Go is absent in JSON, and not null:
+// encoding/json encodes it.
 func TestGuardedArgumentsThatAreAbsentInGoAreAbsentInJSON(t *testing.T) {
 	type optional struct { // like toolset.Optional
 		Present bool
