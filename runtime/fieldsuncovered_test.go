@@ -3,9 +3,11 @@ package runtime_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpgen/mcpgen/runtime"
 	"github.com/mcpgen/mcpgen/runtime/access"
 	"github.com/mcpgen/mcpgen/runtime/decode"
 	"github.com/mcpgen/mcpgen/runtime/intercept"
@@ -92,6 +94,11 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 			}}
 	}
 	const secret = "eve earns 4711"
+	learns := toolset.Tool{Name: "learns", Input: anyInput, Returns: toolset.Text, Elicits: true,
+		Call: func(ctx context.Context, _ toolset.Call) (toolset.Result, error) {
+			answer, err := runtime.Elicit[payOutside](ctx, "pay", "What does eve earn?")
+			return toolset.Result{Out: fmt.Sprint(answer.Salary), HasOut: true}, err
+		}}
 	reads := toolset.Tool{Name: "reads", Input: anyInput, Returns: toolset.Text,
 		Call: func(_ context.Context, c toolset.Call) (toolset.Result, error) {
 			var in struct{ Record json.RawMessage }
@@ -108,6 +115,7 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 		doing("asks", "elicit raise "+secret),
 		doing("fails", "error "+secret),
 		returning(toolset.Tool{Name: "intercepted", Returns: toolset.Text}, "eve"),
+		learns,
 		doing("logs", "log info "+secret+"; progress 1 2 "+secret),
 		odd("outside", payOutside{4711}),
 		returning(toolset.Tool{Name: "page", Output: pageSchema}, page{Total: 4711 + 1, Next: "4711",

@@ -154,7 +154,10 @@ func (p *Program) index(file sourceFile) map[site]remarks {
 					names = []*ast.Ident{embedded(f.Type)}
 				}
 				for _, id := range names {
-					index[site{line(id.Pos()), id.Name, true}] = remarks{comment, f.Doc, within}
+					at := site{line(id.Pos()), id.Name, true}
+					if index[at].doc == nil { // a struct in this line may have a field of the name
+						index[at] = remarks{comment, f.Doc, within}
+					}
 				}
 			}
 		}

@@ -306,6 +306,11 @@ func (s *scanner) belowInterfaces() {
 				if !s.hasRule(v) {
 					continue
 				}
+				n := len(s.Findings)
+				if g := s.guardAt(v); len(s.Findings) > n && pkg != s.pkg {
+					// A rule of another server, with other roles. Below an interface its name alone counts.
+					s.Findings, g.access = s.Findings[:n], model.Access{Authenticated: true}
+				}
 				owner := ""
 				if t.Name != "" {
 					owner = pkg.Path + "." + t.Name

@@ -486,6 +486,13 @@ type Person struct {
 			"mcp.Implementation.Version minrole=Admin", "Viewer"),
 			"MCP005: the package has another //mcp:field mcp.Implementation.Version", "remove one of the two",
 			[]string{"//mcp:field mcp.Implementation.Version minrole=Admin\n", ""}},
+		{"rules of another server below an interface", "//mcp:roles Reader < Writer\npackage scratch\n" +
+			"import _ \"example.com/scratch/CASE/types\"\n" + strings.Replace(anything, "Viewer", "Reader", 1) +
+			"-- types/types.go --\npackage types\n" + person, "", "", nil},
+		{"a field of the name in its line", in("*int", "*struct{ Salary int }") + get,
+			"MCP053: the field Salary with the rule is a field of a struct without a name",
+			"give the struct a type name", []string{"*struct{ Salary int }", "*Pay",
+				get, get + "type Pay struct{ Salary int }\n"}},
 		{"not reached", foreign("mcp.Icon.Theme minrole=Manager\n//mcp:field "+
 			"mcp.Implementation.Version minrole=Admin", "Viewer"), "", "", nil},
 		{"below an interface", foreign("mcp.Root.Name minrole=Manager", "Viewer") + anything, "", "", nil},
