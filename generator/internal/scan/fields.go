@@ -381,6 +381,22 @@ func (t *reading) guarded(in, out []*types.Var) {
 	t.bindsField()
 }
 
+// byType leaves the schema by hand out of the cures for values with guarded fields.
+func (t *reading) byType(problems []schema.Problem, values ...*types.Var) []schema.Problem {
+	for i := range problems {
+		cure, _, byHand := strings.Cut(problems[i].Cure, ", "+schema.ByHand)
+		if byHand && slices.ContainsFunc(values, func(v *types.Var) bool {
+			return t.walker.Guards(v.Type())
+		}) {
+			if last := strings.LastIndex(cure, ", use "); last >= 0 {
+				cure = cure[:last] + ", or" + cure[last+1:]
+			}
+			problems[i].Cure = cure
+		}
+	}
+	return problems
+}
+
 // bindsField reports a guarded argument that another directive binds: the server reads such an
 // argument for each caller.
 func (t *reading) bindsField() {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpgen/mcpgen/generator/internal/load/loadtest"
 	"github.com/mcpgen/mcpgen/generator/internal/model"
 	"github.com/mcpgen/mcpgen/generator/internal/scan"
+	"github.com/mcpgen/mcpgen/generator/internal/schema"
 )
 
 // A guardCase is a package with a finding about a guarded field, and the edits that its cure asks
@@ -132,6 +133,28 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"return Person{}", "(Row, error) { return Row{}", 1),
 			"MCP053: mcpgen cannot guard fields within the result of Get: scratch.Row has a JSON form",
 			"remove the cause", []string{"\tStamp\n", "\tAt Stamp `json:\"-\"`\n"}},
+		{"a method that decodes", person + change +
+			"func (*Person) UnmarshalJSON([]byte) error { return nil }\n",
+			"MCP015: person: scratch.Person has its own UnmarshalJSON", "use a type without the method",
+			[]string{"func (*Person) Un", "func Un"}},
+		{"an embedded time", person + "type Row struct {\n\ttime.Time\n\tPerson Person\n}\n" +
+			strings.Replace(get, "(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
+			"MCP015: Row: scratch.Row has MarshalJSON from the embedded time.Time",
+			"give the embedded field a name, or use a type without the method",
+			[]string{"\ttime.Time\n", "\tAt time.Time\n"}},
+		{"a method beside it", person + "type Bad struct{ N int }\n\n" +
+			"func (Bad) MarshalJSON() ([]byte, error) { return nil, nil }\n\n" +
+			"type Row struct {\n\tB Bad\n\tPerson Person\n}\n" + strings.Replace(get,
+			"(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
+			"MCP015: Row.B: scratch.Bad has its own MarshalJSON", "declare the JSON type in the field's tag",
+			[]string{"\tB Bad\n", "\tB Bad `jsonschema:\"type=string\"`\n"}},
+		{"a key without a text form", person + strings.Replace(get, "(Person, error) { return Person{}",
+			"(map[Person]int, error) { return nil", 1), "MCP015: map[Person]int: a map with keys of type " +
+			"scratch.Person has no JSON", "use a string or an integer as key",
+			[]string{"map[Person]int", "map[string]Person"}},
+		{"a header of another line", person + strings.Replace(change, "minrole=Viewer", "minrole=Viewer\n"+
+			"//mcp:param salary header=Salary", 1), "MCP030: salary is a field of this module",
+			"remove it, or write omitempty", []string{"//mcp:param salary header=Salary\n", ""}},
 		{"a type around it", person + "\ntype Page struct{ people []Person }\n\n" +
 			"func (Page) MarshalJSON() ([]byte, error) { return nil, nil }\n" + strings.Replace(get,
 			"(Person, error) { return Person{}", "([]Page, error) { return nil", 1),
@@ -525,7 +548,7 @@ type Person struct {
 			}
 			cured = strings.Replace(cured, c.edits[e], c.edits[e+1], 1)
 		}
-		add(100+i, cured)
+		add(500+i, cured)
 	}
 	prog := loadtest.Load(t, files)
 	services, findings := scan.Services(prog)
@@ -557,8 +580,16 @@ type Person struct {
 			}
 			if len(c.edits) == 0 {
 				t.Error("the cure is not followed")
-			} else if left := of(100 + i); len(left) > 0 {
+			} else if left := of(500 + i); len(left) > 0 {
 				t.Errorf("with the cure: %v", left)
+			}
+			for _, d := range found { // none of these guards a field
+				for _, cure := range []string{schema.ByHand, "output=none", "//mcp:type ", "text methods",
+					"x-mcp-header"} {
+					if strings.Contains(d.Suggestion, cure) {
+						t.Errorf("the cure leads to MCP053: %v", d)
+					}
+				}
 			}
 		})
 	}

@@ -31,7 +31,7 @@ func (t *reading) structInput(in *types.Var) {
 		problems = slices.DeleteFunc(problems, curable) // the walk was for the compile guards
 	}
 	t.Input.Name = t.base("in ", typ, t.Input.Schema, "Input")
-	t.problems(problems, func(string) directive.Span { return placeOf(t.decl, in) })
+	t.problems(t.byType(problems, in), func(string) directive.Span { return placeOf(t.decl, in) })
 	if t.Input.Schema != nil && t.Input.Written == "" {
 		t.Input.Codec, t.Input.Uncoded = codecOrReason(t.codecs.Input(typ, t.Input.Schema))
 		t.withoutNull(func() { t.Input.Schema, _ = t.walker.Input(typ) })
@@ -99,7 +99,7 @@ func (t *reading) plainInput(in []*types.Var) {
 			t.codecs.Object(t.Input.Name, props, fields, t.Input.Schema))
 		t.withoutNull(func() { t.Input.Schema, _ = t.walker.Object(props) })
 	}
-	t.problems(problems, func(path string) directive.Span {
+	t.problems(t.byType(problems, in...), func(path string) directive.Span {
 		first := path
 		if i := strings.IndexAny(path, ".["); i >= 0 {
 			first = path[:i]
@@ -187,7 +187,7 @@ func (t *reading) structured(out *types.Var) {
 			p.Cure += ", or output=none for a result"
 		}
 	}
-	t.problems(problems, func(string) directive.Span { return placeOf(t.decl, out) })
+	t.problems(t.byType(problems, out), func(string) directive.Span { return placeOf(t.decl, out) })
 }
 
 // unstructured reads a result that the server does not send as structured content: content of
@@ -345,8 +345,11 @@ func (t *reading) edit(in, out []*types.Var) {
 			t.editField(d, argument, result)
 		case ofField && (argument != nil || result != nil):
 			t.fields[d] = true
-			t.report(diag.UnknownParameter, d.Subject.Span,
-				`write omitempty, json:"-" or jsonschema_extras:"x-mcp-header=…" in the tag of the field`,
+			cure := `write omitempty, json:"-" or jsonschema_extras:"x-mcp-header=…" in the tag of the field`
+			if argument != nil && t.hasRule(argument) || result != nil && t.hasRule(result) {
+				cure = "remove it, or write omitempty in the tag of the field, which has a rule"
+			}
+			t.report(diag.UnknownParameter, d.Subject.Span, cure,
 				"%s is a field of this module, and //mcp:param is for those of other modules",
 				d.Subject.Text)
 		case ofField && len(near) > 0:

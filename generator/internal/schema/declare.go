@@ -252,17 +252,18 @@ func isTime(n *types.Named) bool {
 func (p *pass) declaring(t types.Type, at place) string {
 	n, named := t.(*types.Named)
 	foreign := named && p.foreign(n.Obj())
-	if foreign && n.TypeArgs().Len() == 0 {
+	guards := p.w.Guards(t) // only by a schema from its fields
+	if foreign && n.TypeArgs().Len() == 0 && !guards {
 		return p.proposed(n)
 	}
 	all := ""
-	if named && n.TypeArgs().Len() == 0 && n.Obj().Pkg() != nil &&
+	if named && !guards && n.TypeArgs().Len() == 0 && n.Obj().Pkg() != nil &&
 		n.Obj().Parent() == n.Obj().Pkg().Scope() && p.form(n) != "" &&
 		(p.dir == encoding || at.path != n.Obj().Name()) { // the arguments of a tool are an object
 		all = "write " + declareCure + gotype.Plain(n) + " schema=" + p.form(n) +
 			" in the package doc, "
 	}
-	if _, isField := at.obj.(*types.Var); isField && !strings.HasSuffix(at.path, "]") {
+	if _, isField := at.obj.(*types.Var); isField && !guards && !strings.HasSuffix(at.path, "]") {
 		return `declare the JSON type in the field's tag, for example jsonschema:"type=string", ` +
 			all + ByHand
 	}

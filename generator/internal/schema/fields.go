@@ -408,6 +408,9 @@ func (w *Walker) guard(field *types.Var, in types.Type) string {
 // Guards reports whether values of a type may have a field with a rule of its own, also within
 // fields that JSON does not have.
 func (w *Walker) Guards(t types.Type) bool {
+	if w.Guard == nil {
+		return false
+	}
 	root := w.seen.key(types.Unalias(t))
 	guards, known := w.guarding[root]
 	if !known {

@@ -112,9 +112,12 @@ func (p *pass) keyPattern(key types.Type, s *jsonschema.Schema, at place) string
 		}
 		return SignedPattern
 	}
+	cure := "use a string, an integer or a type with text methods as key"
+	if p.w.Guards(key) {
+		cure = "use a string or an integer as key"
+	}
 	p.problem(UnsupportedType, at, fmt.Sprintf("a map with keys of type %s has no JSON representation",
-		gotype.Plain(key)),
-		"use a string, an integer or a type with text methods as key")
+		gotype.Plain(key)), cure)
 	return ""
 }
 
