@@ -76,7 +76,8 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 		Next   string       `json:"next"`
 	}
 	const pageSchema = `{"$defs":{"Worker":{` + payProperties + `},"properties":{"people":{"items":` +
-		`{"$ref":"#/$defs/Worker"},"type":"array"},"total":{"type":"integer"},"next":{"type":"string"}},` +
+		`{"$ref":"#/$defs/Worker"},"type":"array"},"total":{"type":"integer"},` +
+		`"next":{"type":"string"}},` +
 		`"type":"object"}`
 	returning := func(t toolset.Tool, out any) toolset.Tool {
 		t.Input = anyInput

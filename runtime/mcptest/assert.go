@@ -216,7 +216,8 @@ func unknownName(name string) string {
 // callOf returns the message of a call, with further members of its params.
 func callOf(tool, rest string) string {
 	name, _ := json.Marshal(tool)
-	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` + string(name) + rest + `}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` + string(name) + rest +
+		`}}`
 }
 
 // initialize opens a session of [concealVersion].

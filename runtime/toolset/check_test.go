@@ -25,7 +25,8 @@ func sound() Generated {
 func (g *Generated) guard() {
 	t := &g.Tools[0]
 	t.Input = `{"properties":{"in":{"x-mcpgen-field":"p.T.In"},"both":{"x-mcpgen-field":"p.T.Both"}}}`
-	t.Output = `{"properties":{"out":{"x-mcpgen-field":"p.T.Out"},"both":{"x-mcpgen-field":"p.T.Both"}}}`
+	t.Output = `{"properties":{"out":{"x-mcpgen-field":"p.T.Out"},` +
+		`"both":{"x-mcpgen-field":"p.T.Both"}}}`
 	for _, field := range []string{"p.T.Both", "p.T.In", "p.T.Out"} {
 		g.Table.Fields = append(g.Table.Fields, access.Rule{Field: field, Authenticated: true})
 	}

@@ -670,7 +670,8 @@ func Plan(ctx context.Context, verbs []Verb) (string, error)`,
 	},
 	GuardedField: {
 		Title: "rule of a field that cannot guard it",
-		Cause: "A //mcp:field restricts a struct field, and the server leaves the field out for callers " +
+		Cause: "A //mcp:field restricts a struct field, and the server leaves the field out " +
+			"for callers " +
 			"below the rule. That is possible only where the server reads arguments and results by the Go " +
 			"type. It is not possible with a schema by hand, within a type with a JSON or text method, or " +
 			"with a handler of go-sdk's shape. It is not possible in a struct without a name, and in the " +

@@ -69,7 +69,8 @@ func (c *comparison) contract(a, b *Item) {
 
 // judged are the fields that have a comparison of their own.
 var judged = []string{"access", "aliases", "arguments", "catalogs", "denial", "description",
-	"guarded", "handler", "input", "limits", "mimeType", "omits", "output", "returns", "title", "uri", "values",
+	"guarded", "handler", "input", "limits", "mimeType", "omits", "output", "returns", "title",
+	"uri", "values",
 	"variables"}
 
 // otherFields are all other fields that differ, hints and icons for example.

@@ -85,7 +85,8 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"toolset.Optional with omitzero", []string{"Salary int", "Salary toolset.Optional[int]",
 				"omitempty", "omitzero"}},
 		{"optional without omitzero", in("*int", "toolset.Optional[int]") + change,
-			"MCP053: Person.Salary: an argument with a rule of its own is null in JSON if it is absent in Go",
+			"MCP053: Person.Salary: an argument with a rule of its own is null in JSON if it " +
+				"is absent in Go",
 			"write omitzero", []string{"omitempty", "omitzero"}},
 		{"a required optional", strings.Replace(in("*int", "toolset.Optional[int]"), ",omitempty\"",
 			"\" jsonschema:\"required\"", 1) + change,
@@ -123,7 +124,8 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 		{"a method for text", person + get +
 			"func (Person) MarshalText() ([]byte, error) { return nil, nil }\n",
 			"MCP053: mcpgen cannot guard fields within the result of Get: scratch.Person has a JSON " +
-				"form of its own", "remove the cause", []string{"func (Person) MarshalText", "func MarshalText"}},
+				"form of its own", "remove the cause", []string{"func (Person) MarshalText",
+				"func MarshalText"}},
 		{"a method of an argument", person + change +
 			"func (*Person) UnmarshalText([]byte) error { return nil }\n",
 			"MCP053: mcpgen cannot guard fields within the arguments of Update: scratch.Person has",
@@ -152,14 +154,16 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"(map[Person]int, error) { return nil", 1), "MCP015: map[Person]int: a map with keys of type " +
 			"scratch.Person has no JSON", "use a string or an integer as key",
 			[]string{"map[Person]int", "map[string]Person"}},
-		{"a header of another line", person + strings.Replace(change, "minrole=Viewer", "minrole=Viewer\n"+
-			"//mcp:param salary header=Salary", 1), "MCP030: salary is a field of this module",
+		{"a header of another line", person + strings.Replace(change, "minrole=Viewer",
+			"minrole=Viewer\n"+
+				"//mcp:param salary header=Salary", 1), "MCP030: salary is a field of this module",
 			"remove it, or write omitempty", []string{"//mcp:param salary header=Salary\n", ""}},
 		{"a type around it", person + "\ntype Page struct{ people []Person }\n\n" +
 			"func (Page) MarshalJSON() ([]byte, error) { return nil, nil }\n" + strings.Replace(get,
 			"(Person, error) { return Person{}", "([]Page, error) { return nil", 1),
 			"MCP053: mcpgen cannot guard fields within the result of Get: scratch.Page has a JSON form",
-			"remove the cause", []string{"func (Page) MarshalJSON() ([]byte, error) { return nil, nil }", ""}},
+			"remove the cause", []string{"func (Page) MarshalJSON() ([]byte, error) { return " +
+				"nil, nil }", ""}},
 		{"a declared type", "//mcp:type Person schema=object\npackage scratch\n" + person + get +
 			"func (Person) MarshalJSON() ([]byte, error) { return nil, nil }\n",
 			"MCP053: mcpgen cannot guard fields within the result of Get: scratch.Person has a JSON " +
@@ -176,17 +180,20 @@ func TestFieldsThatCannotBeGuardedAreFindings(t *testing.T) {
 			"\tP Person `json:\"p\" jsonschema:\"oneof_type=string;object\"`\n}\n" + strings.Replace(get,
 			"(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
 			"MCP053: mcpgen cannot guard fields within the result of Get: the tag of P in scratch.Row " +
-				"has alternatives", "remove the cause", []string{" jsonschema:\"oneof_type=string;object\"", ""}},
+				"has alternatives", "remove the cause",
+			[]string{" jsonschema:\"oneof_type=string;object\"", ""}},
 		{"hidden from the schema", in("omitempty\"", "omitempty\" jsonschema:\"-\"") + get,
 			"MCP053: mcpgen cannot guard fields within the result of Get: the jsonschema tag of Salary " +
 				"in scratch.Person hides it from the schema only", "remove the cause",
 			[]string{" jsonschema:\"-\"", ""}},
-		{"hidden around it", person + "type Row struct {\n\tP []Person `json:\"p\" jsonschema:\"-\"`\n}\n" +
+		{"hidden around it", person + "type Row struct {\n\tP []Person `json:\"p\" " +
+			"jsonschema:\"-\"`\n}\n" +
 			strings.Replace(get, "(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
 			"MCP053: mcpgen cannot guard fields within the result of Get: the jsonschema tag of P in " +
 				"scratch.Row hides it from the schema only", "remove the cause",
 			[]string{" jsonschema:\"-\"", ""}},
-		{"a list of itself", "type Rows []Rows\n" + in("\tName", "\tRows Rows\n\tName") + get, "", "", nil},
+		{"a list of itself", "type Rows []Rows\n" + in("\tName", "\tRows Rows\n\tName") + get, "",
+			"", nil},
 		{"no schema", person + "type Row struct {\n\tP Person\n\tF func()\n}\n" + strings.Replace(
 			strings.Replace(get, "(Person, error) { return Person{}", "(Row, error) { return Row{}", 1),
 			"Viewer", "Viewer output=none", 1),
@@ -262,7 +269,8 @@ type Page struct {
 }
 ` + strings.ReplaceAll(get, "Person", "Page"),
 			"MCP053: the field Salary with the rule is a field of a struct without a name",
-			"give the struct a type name", []string{"[]struct {", "[]Row }; type Row struct {", "}\n}", "}"}},
+			"give the struct a type name", []string{"[]struct {", "[]Row }; type Row struct {",
+				"}\n}", "}"}},
 		{"an alias", "type Row = struct {\n\t//mcp:field minrole=Manager\n\tSalary int\n}\n" +
 			strings.ReplaceAll(get, "Person", "Row"),
 			"MCP053: the field Salary with the rule is a field of a struct without a name",
@@ -305,7 +313,8 @@ func Read(ctx context.Context, person Person) (string, error) { return "", nil }
 				"the tools that have the field: get", "write a stricter rule",
 			[]string{"//mcp:field minrole=Viewer", "//mcp:field minrole=Member"}},
 		{"nothing more for one", strings.Replace(person, "Manager", "Viewer", 1) + get +
-			strings.Replace(strings.Replace(get, "Get", "All", -1), "minrole=Viewer", "public", 1), "", "", nil},
+			strings.Replace(strings.Replace(get, "Get", "All", -1), "minrole=Viewer", "public", 1),
+			"", "", nil},
 		{"nothing more, apart from an interface", strings.Replace(person, "Manager", "Viewer", 1) + get +
 			strings.Replace(anything, "minrole=Viewer", "public", 1), "", "", nil},
 		{"no name below an interface", `
@@ -316,7 +325,8 @@ type Page struct {
 	}
 }
 ` + anything, "MCP053: the field Salary with the rule is a field of a struct without a name",
-			"give the struct a type name", []string{"[]struct {", "[]Row }; type Row struct {", "}\n}", "}"}},
+			"give the struct a type name", []string{"[]struct {", "[]Row }; type Row struct {",
+				"}\n}", "}"}},
 		{"nothing more by scopes", "//mcp:scopes all > pay\npackage scratch\n" + strings.Replace(person,
 			"minrole=Manager", "scopes=pay", 1) + strings.Replace(get, "minrole=Viewer", "scopes=all,x", 1),
 			"MCP053: the rule of example.com/scratch/CASE.Person.Salary adds nothing", "write a stricter",
@@ -338,7 +348,8 @@ type Page struct {
 		{"an object alone", strings.Replace(person, "minrole=Manager", "object=salary", 1) + get,
 			"MCP018: //mcp:field has object= without action=", "write action=",
 			[]string{"object=salary", "action=view_salary"}},
-		{"an object without app", "package scratch\n" + strings.Replace(person, "minrole=Manager", "action=view object=pay", 1) +
+		{"an object without app", "package scratch\n" + strings.Replace(person, "minrole=Manager",
+			"action=view object=pay", 1) +
 			get, "MCP031: //mcp:field has object=, and package scratch has no app=", "write app=",
 			[]string{"package scratch", "//mcp:server app=hr\npackage scratch"}},
 
@@ -352,21 +363,28 @@ type Page struct {
 			[]string{" without `Person.Salary`", ""}},
 		{"the name in the text of the type", strings.Replace(person, "is a person.", "has `Salary`.", 1) +
 			get, "MCP053: get shows the name Salary", "remove the name", []string{"has `Salary`", "is one"}},
-		{"the name in double quotes", person + strings.Replace(get, "a person.", "a person, with \"salary\".", 1),
+		{"the name in double quotes", person + strings.Replace(get, "a person.",
+			"a person, with \"salary\".", 1),
 			"MCP053: get shows the name salary", "remove the name", []string{", with \"salary\"", ""}},
-		{"the name in the text of the type, in quotes", strings.Replace(person, "is a person.", "has 'Salary'.",
-			1) + get, "MCP053: get shows the name Salary", "remove the name", []string{"has 'Salary'", "is one"}},
+		{"the name in the text of the type, in quotes", strings.Replace(person, "is a person.",
+			"has 'Salary'.",
+			1) + get, "MCP053: get shows the name Salary", "remove the name",
+			[]string{"has 'Salary'", "is one"}},
 		{"the name in _meta", person + strings.Replace(get, "minrole=Viewer", "minrole=Viewer\n"+
-			"//mcp:meta example.com/key json=`{\"salary\":1}`", 1), "MCP053: get shows the name salary of a field " +
+			"//mcp:meta example.com/key json=`{\"salary\":1}`", 1), "MCP053: get shows the " +
+			"name salary of a field " +
 			"with a rule to callers below the rule: in its _meta", "remove the name",
 			[]string{"{\"salary\":1}", "{}"}},
-		{"the name without quotes", person + strings.Replace(get, "a person.", "a person, with salary.", 1),
+		{"the name without quotes", person + strings.Replace(get, "a person.",
+			"a person, with salary.", 1),
 			"", "", nil},
-		{"its own text", strings.Replace(person, "is the pay.", "is the `salary`.", 1) + get, "", "", nil},
+		{"its own text", strings.Replace(person, "is the pay.", "is the `salary`.", 1) + get, "",
+			"", nil},
 		{"the name of another", strings.Replace(person, "\tName", "\tOther struct{ Salary int `json:"+
 			"\"salary\"` }\n\tName", 1) + strings.Replace(get, "a person.", "a person, with `salary`.", 1),
 			"", "", nil},
-		{"the name for those who may", person + strings.Replace(strings.Replace(get, "Viewer", "Admin", 1),
+		{"the name for those who may", person + strings.Replace(strings.Replace(get, "Viewer",
+			"Admin", 1),
 			"a person.", "a person, with `salary`.", 1) + strings.ReplaceAll(get, "Get", "Other"), "", "",
 			nil},
 
@@ -379,9 +397,11 @@ type Page struct {
 		{"far from the field", strings.Replace(person, "Manager\n", "Manager\n\n", 1) + get,
 			"MCP011: //mcp:field is not on a declaration", "without an empty line",
 			[]string{"Manager\n\n", "Manager\n"}},
-		{"behind the field", strings.Replace(in("\t"+remove, ""), "\"`\n}", "\"` //mcp:field minrole=Manager\n}", 1) +
+		{"behind the field", strings.Replace(in("\t"+remove, ""), "\"`\n}",
+			"\"` //mcp:field minrole=Manager\n}", 1) +
 			get, "MCP011: //mcp:field is behind its field", "on a line of its own above the field",
-			[]string{" //mcp:field minrole=Manager", "", "\tSalary", "\t//mcp:field minrole=Manager\n\tSalary"}},
+			[]string{" //mcp:field minrole=Manager", "", "\tSalary",
+				"\t//mcp:field minrole=Manager\n\tSalary"}},
 		{"within a func", "func of() any {\n" + person + "return Person{}\n}\n" + anything,
 			"MCP011: //mcp:field is within a func", "declare the type at package level",
 			[]string{"func of() any {\n", "", "return Person{}\n}\n", ""}},
@@ -480,7 +500,8 @@ type Person struct {
 		{"another module", foreign("mcp.Implementation.Version minrole=Manager", "Viewer"), "", "", nil},
 		{"another module, by its path", foreign("github.com/modelcontextprotocol/go-sdk/mcp."+
 			"Implementation.Version minrole=Manager", "Viewer"), "", "", nil},
-		{"an argument of another module", foreign("mcp.Implementation.Version minrole=Manager", "Viewer") +
+		{"an argument of another module", foreign("mcp.Implementation.Version minrole=Manager",
+			"Viewer") +
 			"//mcp:tool minrole=Viewer\nfunc Set(ctx context.Context, in mcp.Implementation) error " +
 			"{ return nil }\n", "MCP053: Implementation.Version: an argument with a rule",
 			"use a type of your own", []string{"in mcp.Implementation", "in struct{}"}},
@@ -503,14 +524,17 @@ type Person struct {
 			"MCP008: mcp.ServerSession has no field ID", "", []string{"ServerSession.ID",
 				"Implementation.Version"}},
 		{"of this module", "//mcp:field scratch.Person.Salary minrole=Admin\npackage scratch\n" + person +
-			get, "MCP006: scratch.Person.Salary is a field of this module", "write //mcp:field above the field",
+			get, "MCP006: scratch.Person.Salary is a field of this module",
+			"write //mcp:field above the field",
 			[]string{"//mcp:field scratch.Person.Salary minrole=Admin\n", ""}},
 		{"twice in the package doc", foreign("mcp.Implementation.Version minrole=Manager\n//mcp:field "+
 			"mcp.Implementation.Version minrole=Admin", "Viewer"),
-			"MCP005: the package has another //mcp:field mcp.Implementation.Version", "remove one of the two",
+			"MCP005: the package has another //mcp:field mcp.Implementation.Version",
+			"remove one of the two",
 			[]string{"//mcp:field mcp.Implementation.Version minrole=Admin\n", ""}},
 		{"rules of another server below an interface", "//mcp:roles Reader < Writer\npackage scratch\n" +
-			"import _ \"example.com/scratch/CASE/types\"\n" + strings.Replace(anything, "Viewer", "Reader", 1) +
+			"import _ \"example.com/scratch/CASE/types\"\n" + strings.Replace(anything, "Viewer",
+			"Reader", 1) +
 			"-- types/types.go --\npackage types\n" + person, "", "", nil},
 		{"a field of the name in its line", in("*int", "*struct{ Salary int }") + get,
 			"MCP053: the field Salary with the rule is a field of a struct without a name",
@@ -518,11 +542,13 @@ type Person struct {
 				get, get + "type Pay struct{ Salary int }\n"}},
 		{"not reached", foreign("mcp.Icon.Theme minrole=Manager\n//mcp:field "+
 			"mcp.Implementation.Version minrole=Admin", "Viewer"), "", "", nil},
-		{"below an interface", foreign("mcp.Root.Name minrole=Manager", "Viewer") + anything, "", "", nil},
+		{"below an interface", foreign("mcp.Root.Name minrole=Manager", "Viewer") + anything, "",
+			"", nil},
 		{"not reached at all", foreign("mcp.Root.Name minrole=Manager", "Viewer"),
 			"MCP053: no tool of the package has the field mcp.Root.Name", "remove it",
 			[]string{"//mcp:field mcp.Root.Name minrole=Manager\n", ""}},
-		{"nothing more in the package doc", foreign("mcp.Implementation.Version minrole=Manager", "Admin"),
+		{"nothing more in the package doc", foreign("mcp.Implementation.Version minrole=Manager",
+			"Admin"),
 			"MCP053: the rule of github.com/modelcontextprotocol/go-sdk/mcp.Implementation.Version adds " +
 				"nothing", "remove it", []string{
 				"//mcp:field mcp.Implementation.Version minrole=Manager\n", ""}},
@@ -610,7 +636,8 @@ func TestGuardedArgumentsThatAreAbsentInGoAreAbsentInJSON(t *testing.T) {
 	want := map[string]bool{} // true with a finding
 	sources[0].WriteString("package scratch\n")
 	sources[1].WriteString("//mcp:server required=tags\npackage scratch\n")
-	for _, field := range []guarded{{"*int", reflect.TypeFor[*int]()}, {"**int", reflect.TypeFor[**int]()},
+	for _, field := range []guarded{{"*int", reflect.TypeFor[*int]()}, {"**int",
+		reflect.TypeFor[**int]()},
 		{"*[]int", reflect.TypeFor[*[]int]()}, {"toolset.Optional[int]", reflect.TypeFor[optional]()},
 		{"toolset.Optional[*int]", reflect.TypeFor[optional]()}} {
 		for _, tag := range []string{``, `json:"v"`, `json:",omitempty"`, `json:",omitzero"`,
@@ -624,8 +651,10 @@ func TestGuardedArgumentsThatAreAbsentInGoAreAbsentInJSON(t *testing.T) {
 			for i := range sources {
 				name := fmt.Sprintf("%c%d", 'S'+i, len(want))
 				want[name] = string(zero) != "{}"
-				fmt.Fprintf(&sources[i], "\ntype %s struct {\n\t//mcp:field minrole=Manager\n\tV %s `%s`\n}\n\n"+
-					"//mcp:tool minrole=Viewer\nfunc Set%[1]s(ctx context.Context, in %[1]s) error { return nil }\n",
+				fmt.Fprintf(&sources[i], "\ntype %s struct {\n\t//mcp:field "+
+					"minrole=Manager\n\tV %s `%s`\n}\n\n"+
+					"//mcp:tool minrole=Viewer\nfunc Set%[1]s(ctx context.Context, in %[1]s) "+
+					"error { return nil }\n",
 					name, field.written, tag)
 			}
 		}
@@ -812,9 +841,11 @@ func withClause(source string) string {
 func TestFieldsOfOtherModulesNeedTheirRuleInEachPackage(t *testing.T) {
 	const field = "github.com/modelcontextprotocol/go-sdk/mcp.Implementation.WebsiteURL"
 	source := func(server, line, typ string) []byte {
-		return []byte("//mcp:server name=" + server + "\n" + line + "package tools\n\nimport (\n\t\"context\"\n\n" +
+		return []byte("//mcp:server name=" + server + "\n" + line +
+			"package tools\n\nimport (\n\t\"context\"\n\n" +
 			"\t\"github.com/modelcontextprotocol/go-sdk/mcp\"\n)\n\ntype Own mcp.Implementation\n\n" +
-			"//mcp:tool minrole=Viewer name=" + strings.ToLower(server+strings.Trim(typ, "[]*.")) + fmt.Sprint(len(line)) +
+			"//mcp:tool minrole=Viewer name=" + strings.ToLower(server+strings.Trim(typ, "[]*.")) +
+			fmt.Sprint(len(line)) +
 			"\nfunc Get(ctx context.Context) (" + typ + ", error) { panic(0) }\n")
 	}
 	line := "//mcp:field mcp.Implementation.WebsiteURL minrole=Manager\n"
@@ -886,7 +917,8 @@ func TestPackagesOfAServerHaveOneRuleForAField(t *testing.T) {
 	want := []string{
 		"c.go:2 " + version + "one rule in package example.com/scratch/a and another in package " +
 			"example.com/scratch/c: write the same //mcp:field in both, or give them different server names",
-		"c.go:1 the field example.com/scratch/hr.Person.Pay has one rule in package example.com/scratch/a " +
+		"c.go:1 the field example.com/scratch/hr.Person.Pay has one rule in package " +
+			"example.com/scratch/a " +
 			"and another in package example.com/scratch/c: write the same app= in both, or give them " +
 			"different server names",
 		"g.go:2 " + version + "one rule in package example.com/scratch/f and another in package " +
@@ -931,7 +963,8 @@ func TestGuardedFieldsInReplacedListsAreWarnings(t *testing.T) {
 			t.Errorf("%v: %v", tc, p.Warnings)
 		}
 	}
-	put := "//mcp:tool minrole=Manager\nfunc Put(ctx context.Context, all []Person) error { return nil }\n"
+	put := "//mcp:tool minrole=Manager\nfunc Put(ctx context.Context, all []Person) error { " +
+		"return nil }\n"
 	for i, source := range []string{person + put, strings.Replace(person, "\t"+remove, "", 1) + put} {
 		p := scan.One(loaded(t, source))
 		if added := slices.ContainsFunc(p.Findings, func(d diag.Diagnostic) bool {

@@ -379,7 +379,8 @@ func (p *pass) beyond(t types.Type, holds func(types.Type) bool, omitted bool) s
 		case *types.Struct:
 			for _, f := range p.fields(t, place{}) {
 				if f.hidden {
-					if !omitted && !p.limits && !p.omits && !f.edit.Omit && (w.guard(f.v, f.decl) != "" || holds(f.typ)) {
+					if !omitted && !p.limits && !p.omits && !f.edit.Omit &&
+						(w.guard(f.v, f.decl) != "" || holds(f.typ)) {
 						return "the jsonschema tag of " + f.path + " in " + gotype.Plain(t) +
 							" hides it from the schema only"
 					}

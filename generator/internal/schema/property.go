@@ -104,7 +104,8 @@ func (p *pass) unchanged(
 			"write " + omit + " in its json tag, and remove required from its jsonschema tag"},
 		{absent && !required && !omits, "an argument with a rule of its own is null in JSON if it is " +
 			"absent in Go", "write " + omit + " in its json tag"},
-		{has("default"), "an argument with a rule of its own has a default, which would replace a value " +
+		{has("default"), "an argument with a rule of its own has a default, which would " +
+			"replace a value " +
 			"that the caller does not see", "remove the default"},
 		{has("oneof_required", "anyof_required"), "an argument with a rule of its own is in a group",
 			"remove it from the group, and check the arguments in the handler"},

@@ -39,7 +39,8 @@ func TestSchemasHaveNoHiddenField(t *testing.T) {
 			`{"properties":{}}`},
 		"a definition that others refer to": {`{"$defs":{"D":{"$ref":"#/$defs/E"},"E":{},"F":{}},` +
 			`"properties":{"a":{"$ref":"#/$defs/F","!A"},"b":{"items":[{"$ref":"#/$defs/D"}]}}}`,
-			`{"$defs":{"D":{"$ref":"#/$defs/E"},"E":{}},"properties":{"b":{"items":[{"$ref":"#/$defs/D"}]}}}`},
+			`{"$defs":{"D":{"$ref":"#/$defs/E"},"E":{}},` +
+				`"properties":{"b":{"items":[{"$ref":"#/$defs/D"}]}}}`},
 		"definitions of all": {`{"$defs":{"D":{"properties":{"b":{"!B"}}}},"items":{"$ref":"#/$defs/D"}}`,
 			`{"$defs":{"D":{"properties":{"b":{}}}},"items":{"$ref":"#/$defs/D"}}`},
 		"a cycle": {`{"$ref":"#/$defs/a~1b%20c","$defs":{"a/b c":{"properties":{"a":{"!A"},` +

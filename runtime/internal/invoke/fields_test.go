@@ -102,14 +102,16 @@ func TestRefusedFieldsAndValuesAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for arguments, want := range map[string]string{
-		`{"do":"add"}`:        " ||",
-		`{"do":"add","a":1}`:  "!/a: unknown property |fields|p.T.A needs role Admin",
-		`{"do":"add","x":1}`:  "!/x: unknown property |arguments|",
-		`{"do":"drop"}`:       `!/do: "drop" is not "add" |values|do=drop needs role Admin`,
-		`{"do":"dray"}`:       `!/do: "dray" is not "add" |arguments|`,
-		`{"do":"drop","a":1}`: `!/a: unknown property; /do: "drop" is not "add" |values|do=drop needs role Admin`,
-		`{"do":"dray","a":1}`: `!/a: unknown property; /do: "dray" is not "add" |fields|p.T.A needs role Admin`,
-		`{"a":1}`:             "!/a: unknown property; /do: is required |fields|p.T.A needs role Admin",
+		`{"do":"add"}`:       " ||",
+		`{"do":"add","a":1}`: "!/a: unknown property |fields|p.T.A needs role Admin",
+		`{"do":"add","x":1}`: "!/x: unknown property |arguments|",
+		`{"do":"drop"}`:      `!/do: "drop" is not "add" |values|do=drop needs role Admin`,
+		`{"do":"dray"}`:      `!/do: "dray" is not "add" |arguments|`,
+		`{"do":"drop",` +
+			`"a":1}`: `!/a: unknown property; /do: "drop" is not "add" |values|do=drop needs role Admin`,
+		`{"do":"dray",` +
+			`"a":1}`: `!/a: unknown property; /do: "dray" is not "add" |fields|p.T.A needs role Admin`,
+		`{"a":1}`: "!/a: unknown property; /do: is required |fields|p.T.A needs role Admin",
 	} {
 		got, report, err := called(r, tool, arguments)
 		if err != nil {

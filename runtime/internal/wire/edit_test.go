@@ -23,9 +23,11 @@ func TestContentOfAResultIsEdited(t *testing.T) {
 		`{}`:                                    `{}`,
 		`{"structuredContent":{"a":1,"pay":1}}`: `{"structuredContent":{"a":1}}`,
 		`{"_meta":{"a":1,"pay":1},"resultType":"complete","isError":true}`: "",
-		`{"content":[{"type":"text","text":"{\"a\":1,\"pay\":1}"},{"type":"text","text":"a,\"pay\":1"}]}`: `{"content":[` +
+		`{"content":[{"type":"text","text":"{\"a\":1,\"pay\":1}"},{"type":"text","text":"a,` +
+			`\"pay\":1"}]}`: `{"content":[` +
 			`{"type":"text","text":"{\"a\":1}"},{"type":"text","text":"a,\"pay\":1"}]}`,
-		`{"content":[{"text":"[{\"a\":\"\u003c\",\"pay\":1}]"},{"text":"[\"\u003c\"]"},{"data":"[]"}]}`: `{"content":[` +
+		`{"content":[{"text":"[{\"a\":\"\u003c\",\"pay\":1}]"},{"text":"[\"\u003c\"]"},` +
+			`{"data":"[]"}]}`: `{"content":[` +
 			`{"text":"[{\"a\":\"<\"}]"},{"text":"[\"\u003c\"]"},{"data":"[]"}]}`,
 		`{"content":"a","\"":1}`:               "",
 		`{"structuredContent":"bad"}`:          "error",
