@@ -136,7 +136,7 @@ func paidOpenly(w *scenarioWorld) toolset.Toolset {
 	}).Generated()
 	g.Table.Fields = []access.Rule{{Field: payField, MinRole: []string{"Manager"}}}
 	g.Table.Prompts = []access.Rule{{Prompt: "pay", Authenticated: true}}
-	g.Prompts = []toolset.Prompt{{Name: "pay",
+	g.Prompts = []toolset.Prompt{{Name: "pay", Description: "Prints the salary of eve.",
 		Arguments: []toolset.Argument{{Name: "of",
 			Complete: func(context.Context, string) ([]string, error) { return []string{secret}, nil }}},
 		Get: func(context.Context, toolset.Call) (toolset.PromptResult, error) {
