@@ -512,3 +512,37 @@ func (p plan) answerWhenLowered(t *testing.T) {
 		t.Error("the call asks nothing")
 	}
 }
+
+// An answer has the fields that its reader may see when it is sent: on a stream that is open while
+// the caller loses a field, on one that is resumed later, and as the result of a task.
+func TestAnswersHaveTheFieldsOfTheirReader(t *testing.T) {
+	member := access.Rule{MinRole: []string{"Member"}}
+	for _, p := range []plan{{Era: "2025-11-25"}, {Era: "2025-11-25", Bounded: true},
+		{Era: stateless}, {Era: stateless, Bounded: true}} {
+		p.Denial, p.PageSize, p.Person = access.Conceal, 1000, true
+		p.Roles = [][]string{{"Viewer", "Member"}}
+		p.Caller = principal{Subject: "vera", Roles: []string{"Member"}}
+		p.Fields = []field{{Name: "grade", Rule: access.Rule{Field: typePerson + "Grade",
+			MinRole: member.MinRole}}}
+		member.Tool = "get_a"
+		p.Items = []item{{Kind: access.Tools, Name: "get_a", Forms: both(form{Rule: member,
+			Behaviour: "text", Gives: "object", Task: toolset.TaskOptional})}}
+		for _, tool := range []string{"base", "get_a"} { // of which the caller loses one
+			for _, early := range []bool{false, true} {
+				failure := inBubble(t, func(t *testing.T) {
+					tr := &trial{plan: p, worlds: [2]*world{newWorld(t, p, 0), newWorld(t, p, 1)}}
+					defer tr.end()
+					tr.begin(nil)
+					lower := p.lowered(tr.caller, true)
+					if !slices.Contains(tr.losing(lower), tool) {
+						t.Errorf("%s has no lost field", tool)
+					}
+					tr.lowerDuring(nil, tool, lower, early)
+				})
+				if failure != nil {
+					t.Error(failure)
+				}
+			}
+		}
+	}
+}

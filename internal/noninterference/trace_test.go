@@ -191,7 +191,7 @@ func (tr *trial) opening(t *rapid.T) {
 	if tr.lowers() && flip(t, "begin with a loss") {
 		lower := p.lowered(tr.caller, flip(t, "boundary"))
 		if names := tr.losing(lower); len(names) > 0 {
-			tr.lowerDuring(t, pick(t, "lost tool", names...), lower)
+			tr.lowerDuring(t, pick(t, "lost tool", names...), lower, flip(t, "resumes early"))
 		}
 	}
 	if flip(t, "begin with a task") {
@@ -641,7 +641,7 @@ func (tr *trial) events() map[string]func(*rapid.T) {
 			if len(names) == 0 {
 				t.Skip("no tool and no field of a result is lost")
 			}
-			tr.lowerDuring(t, pick(t, "lost tool", names...), lower)
+			tr.lowerDuring(t, pick(t, "lost tool", names...), lower, flip(t, "resumes early"))
 		},
 		"permission": func(t *rapid.T) { permission(t, false) },
 		"host": func(t *rapid.T) {
@@ -718,8 +718,9 @@ func (tr *trial) losing(lower principal) (names []string) {
 	return names
 }
 
-// lowerDuring lowers the caller while a call of it waits.
-func (tr *trial) lowerDuring(t *rapid.T, name string, lower principal) {
+// lowerDuring lowers the caller while a call of it waits. The stream of the answer is open then, or
+// resumed later.
+func (tr *trial) lowerDuring(t *rapid.T, name string, lower principal, early bool) {
 	send := func(m message) {
 		tr.sent++
 		tr.both(t, fmt.Sprint("caller> ", m), func(w *world) { w.clients[theCaller].send(m) })
@@ -733,14 +734,14 @@ func (tr *trial) lowerDuring(t *rapid.T, name string, lower principal) {
 	tr.both(t, "calls wait of "+name, hold(name))
 	send(tr.message("tools/call", name, tr.meta(allAbilities), `"name":"`+name+
 		`","arguments":`+tr.fitting(name)))
-	task, early := tr.plan.Era == stateless, false
+	task := tr.plan.Era == stateless
 	if !task {
 		tr.wait(t, 7*time.Second) // the answer becomes a stream
 		tr.both(t, "drop the last stream", func(w *world) {
 			of := w.clients[theCaller].streams
 			of[len(of)-1].cancel()
 		})
-		if early = flip(t, "resumes early"); early {
+		if early {
 			resume()
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpgen/mcpgen/runtime/audit"
 	"github.com/mcpgen/mcpgen/runtime/internal/discovery"
 	"github.com/mcpgen/mcpgen/runtime/internal/notify"
+	"github.com/mcpgen/mcpgen/runtime/internal/principal"
 	"github.com/mcpgen/mcpgen/runtime/internal/request"
 	"github.com/mcpgen/mcpgen/runtime/internal/wire"
 )
@@ -165,21 +166,26 @@ func (g *Guard) MayFollow(caller access.Principal, uri string) bool {
 
 // Replays returns a func that decides whether the events of a message may be sent to a later
 // caller: one who may use the same item, and for a message without an item, one who is listed the
-// same items. If edit is not nil, the caller gets the events that it returns: without the fields
-// that the caller may not see. The func keeps nothing else of the message.
+// same items. The present boundary of the caller's client counts. If edit is not nil, the caller
+// gets the events that it returns: without the fields that the caller may not see. The func keeps
+// nothing else of the message.
 func (g *Guard) Replays(info *request.Info) func(*request.Info) (
 	edit func(event []byte) []byte, may bool) {
+	// No host is read: its permissions are those of the request that reads the events.
+	rights := principal.Rights{Boundaries: g.Rights.Boundaries}
 	if of := info.Target; of.Name != "" {
 		return func(now *request.Info) (edit func(event []byte) []byte, may bool) {
-			if cut := g.cutFor(now.Principal, of); cut != nil {
+			caller, _ := rights.Refresh(context.Background(), now)
+			if cut := g.cutFor(caller, of); cut != nil {
 				edit = func(event []byte) []byte { return wire.EditResult(event, cut) }
 			}
-			return edit, g.Policy.Decide(now.Principal, false, of.Kind, of.Name).Allowed
+			return edit, g.Policy.Decide(caller, false, of.Kind, of.Name).Allowed
 		}
 	}
 	seen := g.Lists.Seen(info.Principal)
 	return func(now *request.Info) (edit func(event []byte) []byte, may bool) {
-		return nil, g.Lists.Seen(now.Principal) == seen
+		caller, _ := rights.Refresh(context.Background(), now)
+		return nil, g.Lists.Seen(caller) == seen
 	}
 }
 

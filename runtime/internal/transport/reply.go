@@ -43,6 +43,7 @@ type reply struct {
 	resumes  bool          // the stream has begun, and its client may resume it
 	detached chan struct{} // closed when the handler closes the stream; nil if it cannot
 	replay   resume.Replay // decides about who resumes the stream; nil until it has begun
+	reader   *request.Info // who has resumed the stream; nil for the connection of the message
 }
 
 // newReply returns the reply to a request. If the message is decided, and not answered in time, the
@@ -131,6 +132,19 @@ func (r *reply) Event(text []byte) error {
 	if err := r.begin(); err != nil {
 		return err
 	}
+	return r.send(text)
+}
+
+// send sends an event. The caller who has resumed the stream is decided again: the boundary of its
+// client may have changed. If this caller may not have the event, the connection ends, and the
+// event is kept. r.mu is held.
+func (r *reply) send(text []byte) error {
+	if at := r.stream.at; r.reader != nil && at != nil {
+		may := false
+		if at.edit, may = r.replay(r.reader); !may {
+			r.stream.disconnect()
+		}
+	}
 	return r.stream.send(text)
 }
 
@@ -174,7 +188,10 @@ func (r *reply) take(w http.ResponseWriter, index int,
 	if !may {
 		return nil
 	}
-	return r.stream.take(w, index, filter{edit: edit})
+	if taken = r.stream.take(w, index, filter{edit: edit}); taken != nil {
+		r.reads(caller)
+	}
+	return taken
 }
 
 func (r *reply) decided(w http.ResponseWriter, now *request.Info) bool {
@@ -186,9 +203,17 @@ func (r *reply) decided(w http.ResponseWriter, now *request.Info) bool {
 		if f.edit, may = r.replay(now); !may {
 			return false
 		}
+		if at := r.stream.at; at != nil && at.w == w {
+			r.reads(now)
+		}
 	}
 	r.stream.decided(w, now == nil, f)
 	return true
+}
+
+// reads keeps who reads the stream from now on, without the credential. r.mu is held.
+func (r *reply) reads(caller *request.Info) {
+	r.reader = &request.Info{Principal: caller.Principal, Userless: caller.Userless}
 }
 
 func (r *reply) leave(w http.ResponseWriter) {
@@ -244,7 +269,7 @@ func (r *reply) finish(text []byte, asStream bool, status int) (kept bool) {
 		return false // the stream ends
 	} else if r.begun {
 		// A copy: a client may resume the stream, and the text's memory may be far larger than it.
-		_ = r.stream.send(bytes.Clone(text)) // the client may be gone
+		_ = r.send(bytes.Clone(text)) // the client may be gone
 		return false
 	}
 	header := r.w.Header()
