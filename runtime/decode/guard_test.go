@@ -179,6 +179,15 @@ func TestHiddenPropertiesAreThoseOfATypeWithoutThem(t *testing.T) {
 	}
 }
 
+// leastAllocs is the least number of allocations of a func: pools may lose what they keep.
+func leastAllocs(f func()) float64 {
+	least := testing.AllocsPerRun(1, f)
+	for range 50 {
+		least = min(least, testing.AllocsPerRun(1, f))
+	}
+	return least
+}
+
 // A document with a hidden property costs as much memory as one with an unknown name of the same
 // length, whatever the order, and as much as the type without the property.
 func TestHiddenPropertyCostsWhatAnUnknownNameDoes(t *testing.T) {
@@ -191,10 +200,10 @@ func TestHiddenPropertyCostsWhatAnUnknownNameDoes(t *testing.T) {
 	}
 	cost := func(doc string) (decoding, coercing float64) {
 		text := []byte(doc)
-		return testing.AllocsPerRun(50, func() {
+		return leastAllocs(func() {
 				choices := &decode.Choices{Hidden: hidden}
 				_, _ = decode.ArgumentsOf(text, choices, c.read)
-			}), testing.AllocsPerRun(50, func() {
+			}), leastAllocs(func() {
 				_, _ = lenient.Coerce(text, hidden)
 			})
 	}
