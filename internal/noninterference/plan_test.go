@@ -386,7 +386,7 @@ func (p plan) drawForm(t *rapid.T, i item) *form {
 		f.App, f.Grants = flip(t, "app"), f.Schema > 0 && f.Schema < 3 && flip(t, "grants")
 		if len(p.Fields) > 0 && flip(t, "person") {
 			f.Takes, f.Gives, f.Grants = flip(t, "takes"), pick(t, "gives", gives...), false
-			f.Limited = flip(t, "limited")
+			f.Limited = flip(t, "limited") && !p.Keeps // the result may be that of another caller
 		}
 	}
 	if i.Hidden {
