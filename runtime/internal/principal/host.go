@@ -98,8 +98,8 @@ func (h *Host) Attach(ctx context.Context, info *request.Info) (err error) {
 // Refresh returns the caller and the permissions for one run of a handler. now is the caller of the
 // message with the present boundary. Without a TTL, the first run of a message has the permissions
 // of the message, unless its roles within the boundary have changed: items of a boundary may be
-// hidden. A later run reads them again: go-sdk runs a handler once more when the client's person has
-// replied.
+// hidden. A later run reads them again: go-sdk runs a handler once more when the client's person
+// has replied.
 func (h *Host) Refresh(ctx context.Context, info *request.Info,
 	now access.Principal) (access.Principal, *request.Permissions) {
 	held := info.Permissions
