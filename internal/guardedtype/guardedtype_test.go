@@ -80,9 +80,9 @@ type (
 	current struct{ of atomic.Pointer[person] }
 )
 
-func (sealeds) MarshalJSON() ([]byte, error) { return nil, nil }
+func (s sealeds) MarshalJSON() ([]byte, error) { return json.Marshal(s[0].of) }
 
-func (*current) MarshalJSON() ([]byte, error) { return nil, nil }
+func (c *current) MarshalJSON() ([]byte, error) { return json.Marshal(c.of.Load()) }
 
 // key is a key of maps, by its method for text.
 type key struct{ person }

@@ -206,6 +206,9 @@ func TestHostIsReadWithTheRolesWithinThePresentBoundary(t *testing.T) {
 				!slices.Equal(p.Roles, []string{"Admin"}) || p.Bounds != now.Bounds {
 				t.Errorf("%d: run %d, within %s: %+v", ttl, i, role, p)
 			}
+			if i == 0 && queried.Load() != 1 {
+				t.Errorf("%d: an item of the boundary has caused a query", ttl)
+			}
 		}
 		if queries := queried.Load(); ttl == 0 && queries != 3 || ttl > 0 && queries != 2 {
 			t.Errorf("%d: %d queries", ttl, queries)
