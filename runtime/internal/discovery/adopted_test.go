@@ -130,7 +130,7 @@ func TestListsAreReadBeforeTheAcknowledgement(t *testing.T) {
 		}
 		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
 		defer leave()
-		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Prepare(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
 		if reads != 1 {
 			t.Errorf("%d reads", reads)
 		}

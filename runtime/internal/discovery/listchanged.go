@@ -101,6 +101,7 @@ func (l *ListChanged) observe(info *request.Info) *Subscription {
 		s.key, s.known = info.Session, l.Lists.digests(info.Principal, nil)
 		s.overHTTP = info.HTTP != nil
 		l.begin(s)
+		s.start()
 		return s
 	}
 	if !l.seesSame(s.caller, info.Principal) || s.expired() || l.Adopted != nil && !s.reads.Load() {
@@ -282,10 +283,9 @@ func (l *ListChanged) newSubscription(ctx context.Context, info *request.Info) *
 	return s
 }
 
-// begin begins the notifications of a client. l.mu is held.
+// begin notes a client that is notified from its start on. l.mu is held.
 func (l *ListChanged) begin(s *Subscription) {
 	l.clients[s.key] = s
-	s.start()
 	if l.Boundaries != nil && !s.bounded.Anonymous() {
 		s.wake() // which sets the timer for the end of its boundary
 	}
@@ -370,9 +370,12 @@ type subscriptionState struct {
 	id        any                            // of the listen request; nil for a session
 }
 
-// Acknowledged starts the notifications of a listen request. Call it before the client gets the
-// acknowledgement, so that it is notified of all changes since.
-func (s *Subscription) Acknowledged(wanted *mcp.NotificationSubscriptions, id any) {
+// Acknowledged starts the notifications of a listen request.
+func (s *Subscription) Acknowledged() { s.start() }
+
+// Prepare comes before the client gets the acknowledgement of a listen request, so that it is
+// notified of all changes since, from [Subscription.Acknowledged] on.
+func (s *Subscription) Prepare(wanted *mcp.NotificationSubscriptions, id any) {
 	s.readOnce(s.ctx)
 	s.changes.mu.Lock()
 	defer s.changes.mu.Unlock()

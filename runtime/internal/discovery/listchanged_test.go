@@ -307,7 +307,8 @@ func TestWhoIsAcknowledgedTooLateIsNotWatched(t *testing.T) {
 		if late {
 			leave()
 		}
-		s.Acknowledged(&mcp.NotificationSubscriptions{}, nil)
+		s.Prepare(&mcp.NotificationSubscriptions{}, nil)
+		s.Acknowledged()
 		if n := l.Count(); (n == 0) != late {
 			t.Errorf("late %v: %d are watched", late, n)
 		}
@@ -431,7 +432,8 @@ func TestListeningIsForWhatWasRequestedOnceItIsAcknowledged(t *testing.T) {
 		c.Catalogs.Policy.turnOff("read")
 		c.Recheck(nil)
 		c.want(t, "before the acknowledgement")
-		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Prepare(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Acknowledged()
 		c.want(t, "what has changed meanwhile", "tool 7")
 		host.set(capability.ErrNoUser)
 		c.Recheck(nil)
@@ -569,7 +571,8 @@ func TestHeldRequestIsCheckedAfterwards(t *testing.T) {
 		info, lacks := aware(t, c, host)
 		s, leave := c.Subscribe(t.Context(), info, nil, Filter{})
 		defer leave()
-		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Prepare(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Acknowledged()
 		s.Observe(nil)
 		c.got()
 		host.permits = lacks
@@ -601,7 +604,8 @@ func TestClientsAreCheckedWhenAMessageHasOtherPermissions(t *testing.T) {
 		c.Observe(info)
 		s, leave := c.Subscribe(t.Context(), of("Viewer", lacks), nil, Filter{})
 		defer leave()
-		s.Acknowledged(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Prepare(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		s.Acknowledged()
 		if n := host.took(); n != 1 {
 			t.Errorf("%d queries for the acknowledgement", n)
 		}
@@ -667,7 +671,8 @@ func TestClientsThatWaitAreCheckedAtAnInterval(t *testing.T) {
 		checked("before the acknowledgement", 1)
 		leave()
 		s, leave := c.Subscribe(t.Context(), message(newSession(), "Viewer"), nil, Filter{})
-		s.Acknowledged(&mcp.NotificationSubscriptions{}, 7)
+		s.Prepare(&mcp.NotificationSubscriptions{}, 7)
+		s.Acknowledged()
 		if host.took(); len(c.streams) != 0 {
 			t.Error("a stream is left")
 		}

@@ -35,7 +35,7 @@ func (s *Server) listen(ctx context.Context, x *Exchange, m *guard.Message) (gua
 	}
 	id := json.RawMessage(m.MessageID) // as the client has written it
 	if m.Subscription != nil {
-		m.Subscription.Acknowledged(&wanted, id)
+		m.Subscription.Prepare(&wanted, id)
 	}
 	acknowledged := wanted
 	if m.Resources != nil {
@@ -46,8 +46,12 @@ func (s *Server) listen(ctx context.Context, x *Exchange, m *guard.Message) (gua
 		&mcp.SubscriptionsAcknowledgedParams{Notifications: acknowledged, Meta: meta}); err != nil {
 		return guard.Answer{}, err
 	}
+	// No notification leaves before.
+	if m.Subscription != nil {
+		m.Subscription.Acknowledged()
+	}
 	if m.Resources != nil {
-		m.Resources.Acknowledged(id) // no notification leaves before
+		m.Resources.Acknowledged(id)
 	}
 	switch {
 	case !waits:
