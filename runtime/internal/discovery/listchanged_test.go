@@ -433,6 +433,7 @@ func TestListeningIsForWhatWasRequestedOnceItIsAcknowledged(t *testing.T) {
 		c.Recheck(nil)
 		c.want(t, "before the acknowledgement")
 		s.Prepare(&mcp.NotificationSubscriptions{ToolsListChanged: true}, 7)
+		c.want(t, "the acknowledgement has not left")
 		s.Acknowledged()
 		c.want(t, "what has changed meanwhile", "tool 7")
 		host.set(capability.ErrNoUser)
