@@ -357,10 +357,13 @@ func (w *world) addFields(t *toolset.Tool, f *form) {
 		held := w.held == name
 		w.mu.Unlock()
 		text, err := w.behave(ctx, name, f.Behaviour)
+		if held {
+			text = "held"
+		}
 		// The caller may not see fields any more. A limit on output is that of the call's beginning.
 		if held && !f.Limited {
 			reader = w.reader(context.Background())
-			out, text = w.a(name, 2, reader), "held"
+			out = w.a(name, 2, reader)
 		}
 		guarded := in.Salary != nil || in.Grade != nil || in.Boss != nil
 		out.Name = fmt.Sprintf("%s for %s, %v", text, in.Name, guarded)
