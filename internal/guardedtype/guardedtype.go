@@ -151,10 +151,22 @@ func (t *Types) Check(value any, described []string) error {
 	return w.value(v, 0)
 }
 
+// CheckMember is [Types.Check] for a struct, or a pointer to one, of which one member, an interface,
+// has the schema.
+func (t *Types) CheckMember(value any, member string, described []string) error {
+	if t == nil || value == nil {
+		return nil
+	}
+	w := walk{Types: t, seen: map[place]bool{}, member: member, described: described}
+	return w.value(reflect.ValueOf(value), 0)
+}
+
 // walk reads what a value has in interfaces.
 type walk struct {
 	*Types
-	seen map[place]bool // what pointers and maps lead to
+	seen      map[place]bool // what pointers and maps lead to
+	member    string         // of the value, with the schema that described is of
+	described []string
 }
 
 type place struct {
@@ -178,7 +190,12 @@ func (t *walk) value(v reflect.Value, depth int) error {
 		t.seen[at] = true
 	}
 	inside := func(v reflect.Value, step string) error {
-		err := t.value(v, depth+1)
+		var err error
+		if depth <= 1 && step == "/"+t.member && v.Kind() == reflect.Interface {
+			err = t.held(v, t.described, depth+1)
+		} else {
+			err = t.value(v, depth+1)
+		}
 		if e, ok := err.(*Unguarded); ok {
 			e.at = step + e.at
 		}
@@ -186,16 +203,7 @@ func (t *walk) value(v reflect.Value, depth int) error {
 	}
 	switch v.Kind() {
 	case reflect.Interface:
-		if v.IsNil() {
-			return nil
-		}
-		if v = v.Elem(); isNil(v) {
-			return nil
-		}
-		if of := t.of(v.Type()); len(of.guarded) > 0 {
-			return &Unguarded{typ: v.Type(), field: of.guarded[0]}
-		}
-		return t.value(v, depth+1)
+		return t.held(v, nil, depth)
 	case reflect.Pointer:
 		return t.value(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
@@ -222,6 +230,19 @@ func (t *walk) value(v reflect.Value, depth int) error {
 		}
 	}
 	return nil
+}
+
+// held is value for what an interface holds.
+func (t *walk) held(v reflect.Value, described []string, depth int) error {
+	if v = v.Elem(); !v.IsValid() || isNil(v) {
+		return nil
+	}
+	for _, rule := range t.of(v.Type()).guarded {
+		if !slices.Contains(described, rule) {
+			return &Unguarded{typ: v.Type(), field: rule}
+		}
+	}
+	return t.value(v, depth+1)
 }
 
 // isNil reports whether a value has nothing, also through pointers.

@@ -17,6 +17,7 @@ var objects = []struct{ heading, name string }{
 	{"An item of arguments and variables", "manifestArgument"}, {"access", "manifestAccess"},
 	{"An item of values", "manifestValue"}, {"hints", "manifestHints"},
 	{"limits", "manifestLimits"}, {"An item of icons", "manifestIcon"},
+	{"An item of fields", "manifestField"},
 	{"An item of ignored", "manifestIgnored"},
 }
 

@@ -260,14 +260,10 @@ func (c *call) result(made toolset.Result) (out toolReturned, err error) {
 // CheckIntercepted returns an error if a result of a tool that an interceptor may have made has a
 // guarded field where no schema guards it.
 func (r *Runner) CheckIntercepted(t *Tool, res mcp.Result) error {
-	made, ok := wire.Shown(res).(*mcp.CallToolResult)
-	if r.guarded == nil || !ok || made == nil {
+	if made, ok := res.(*mcp.CallToolResult); !ok || made == nil {
 		return nil
 	}
-	rest := *made
-	rest.StructuredContent = nil
-	return errors.Join(r.guarded.Check(made.StructuredContent, t.Fields),
-		r.guarded.Check(&rest, nil))
+	return r.guarded.CheckMember(res, "structuredContent", t.Fields)
 }
 
 // form returns how the version of the call has the structured content.
