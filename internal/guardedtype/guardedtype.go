@@ -151,8 +151,8 @@ func (t *Types) Check(value any, described []string) error {
 	return w.value(v, 0)
 }
 
-// CheckMember is [Types.Check] for a struct, or a pointer to one, of which one member, an interface,
-// has the schema.
+// CheckMember is [Types.Check] for a struct, or a pointer to one. One member, an interface, has the
+// schema.
 func (t *Types) CheckMember(value any, member string, described []string) error {
 	if t == nil || value == nil {
 		return nil
