@@ -67,7 +67,7 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 		return eval[string](b, fmt.Sprintf(`[...`+cells+`].map(c => c.firstChild.textContent).join(" ")`, tool))
 	}
 	for tool, want := range map[string]string{"get_public_info": "yes yes yes yes yes yes yes",
-		"get_all": "- yes yes yes yes yes yes", "update": "- - - - yes yes -",
+		"get_all": "- yes yes yes yes yes yes", "update": "- - - yes yes yes -",
 		"promote_to_manager": "- - - - - yes -"} {
 		if got := row(tool); got != want {
 			t.Errorf("%s: %s, want %s", tool, got, want)
@@ -75,7 +75,7 @@ func TestConsoleByKeyboardAlone(t *testing.T) {
 	}
 	b.tab(`thead a[href*="role=Member"]`)
 	b.enter()
-	b.reads("somebody, Member: 4 of 6 tools", "needs role Manager")
+	b.reads("somebody, Member: 5 of 6 tools", "needs role Manager")
 
 	b.tab(`nav a[href="/console/tools"]`)
 	b.enter()

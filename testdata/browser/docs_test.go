@@ -94,7 +94,7 @@ func TestDocumentationIsSearchedAndFiltered(t *testing.T) {
 	heads("tool")
 	b.tab("#caller")
 	b.keys("Member")
-	hold("create", "get_by_id")
+	hold("create", "get_by_id", "update")
 	if got := eval[string](b, `document.querySelector("#caller").value`); got != "Member" {
 		t.Errorf("the caller is %q", got)
 	}
